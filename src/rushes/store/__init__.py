@@ -1,0 +1,1 @@
+"""Rows in and out: the only folder that knows SQL, SQLite and PostgreSQL."""

@@ -1,0 +1,159 @@
+"""PostgreSQL: READ COMMITTED, a small pool, statements prepared and sent in pipelines.
+
+The planner is told to walk indexes: every statement here is meant to, and a plan that was
+cached while a table was tiny would otherwise scan it when it has grown.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any, TypeVar
+
+import psycopg
+from psycopg import errors as pg
+from psycopg.rows import DictRow, dict_row
+from psycopg.types.string import TextLoader
+from psycopg_pool import ConnectionPool, PoolClosed, PoolTimeout
+
+from rushes.errors import Unavailable
+from rushes.store import migrate
+from rushes.store.database import Row, Transaction, encode, first_line, ignore, retrying
+from rushes.store.queries import Dialect, load
+
+T = TypeVar("T")
+Connection = psycopg.Connection[DictRow]
+
+CONNECT_SECONDS = 10
+CHANNEL = "rushes"
+OPTIONS = " ".join(
+    f"-c {setting}"
+    for setting in (
+        "enable_seqscan=off",
+        "enable_bitmapscan=off",
+        "enable_hashjoin=off",
+        "enable_mergejoin=off",
+        "jit=off",
+        "idle_in_transaction_session_timeout=30s",
+        "timezone=UTC",
+    )
+)
+TRANSIENT = (
+    pg.SerializationFailure,
+    pg.DeadlockDetected,
+    pg.LockNotAvailable,
+    pg.OperationalError,
+    pg.InterfaceError,
+    PoolTimeout,
+)
+
+
+class PostgresTransaction:
+    def __init__(self, connection: Connection, now: int | None) -> None:
+        self._connection = connection
+        self._now = now
+        self._statements = load("postgres")
+        self.woken: set[str] = set()
+
+    def rows(self, statement: str, **params: object) -> Sequence[Row]:
+        cursor = self._execute(statement, params)
+        return cursor.fetchall() if cursor is not None else []
+
+    def run(self, statement: str, **params: object) -> None:
+        self._execute(statement, params)
+
+    def _execute(self, statement: str, params: dict[str, object]) -> psycopg.Cursor[DictRow] | None:
+        sql = self._statements[statement]
+        if not sql:
+            return None
+        return self._connection.execute(sql, encode({"now": self._now, **params}))
+
+
+class PostgresDatabase:
+    dialect: Dialect = "postgres"
+
+    def __init__(self, url: str, *, pool_size: int = 10) -> None:
+        self.url = url
+        self.on_commit: Callable[[set[str]], None] = ignore
+        self._pool: ConnectionPool[Connection] = ConnectionPool(
+            url,
+            min_size=1,
+            max_size=pool_size,
+            open=False,
+            timeout=CONNECT_SECONDS,
+            reconnect_timeout=0,
+            configure=_configure,
+            kwargs=connection_settings(),
+        )
+        self._check()
+        self._pool.open()
+
+    def transact(self, work: Callable[[Transaction], T], *, now: int | None = None) -> T:
+        result, woken = retrying(lambda: self._attempt(work, now), _is_transient)
+        if woken:
+            self.on_commit(woken)
+        return result
+
+    def read(self, work: Callable[[Transaction], T], *, now: int | None = None) -> T:
+        return retrying(lambda: self._attempt(work, now), _is_transient)[0]
+
+    def migrate(self) -> list[str]:
+        with self.connect() as connection:
+            return migrate.upgrade_postgres(connection)
+
+    def schema_version(self) -> int:
+        with self.connect() as connection:
+            return migrate.postgres_version(connection)
+
+    def connect(self) -> Connection:
+        """Return a connection outside the pool, for LISTEN and for migrations."""
+        connection = psycopg.connect(self.url, **connection_settings())
+        _configure(connection)
+        return connection
+
+    def announce(self, connection: Connection) -> None:
+        """Tell every process that listens that there may be work."""
+        connection.execute("SELECT pg_notify(%s, '')", (CHANNEL,))
+
+    def subscribe(self, connection: Connection) -> None:
+        """Let `connection` hear of announcements."""
+        connection.execute(f"LISTEN {CHANNEL}")
+
+    def close(self) -> None:
+        self._pool.close()
+
+    def _attempt(self, work: Callable[[Transaction], T], now: int | None) -> tuple[T, set[str]]:
+        with self._pool.connection() as connection, connection.pipeline(), connection.transaction():
+            transaction = PostgresTransaction(connection, now)
+            result = work(transaction)
+        return result, transaction.woken
+
+    def _check(self) -> None:
+        """Fail at once, in one line, when the server is not there."""
+        try:
+            self.connect().close()
+        except psycopg.Error as error:
+            raise Unavailable(
+                f"cannot connect to PostgreSQL: {first_line(error)}",
+                hint="start the server, or correct RUSHES_DATABASE_URL",
+            ) from error
+
+
+def connection_settings() -> dict[str, Any]:
+    return {
+        "autocommit": True,
+        "prepare_threshold": 1,
+        "row_factory": dict_row,
+        "options": OPTIONS,
+        "connect_timeout": CONNECT_SECONDS,
+        "application_name": "rushes",
+    }
+
+
+def _configure(connection: psycopg.Connection[Any]) -> None:
+    connection.adapters.register_loader("uuid", TextLoader)  # ids are text everywhere in Python
+
+
+def _is_transient(error: Exception) -> bool:
+    if isinstance(error, PoolClosed | pg.QueryCanceled):
+        return False
+    return isinstance(error, TRANSIENT)
