@@ -1,0 +1,283 @@
+"""Takes back what workers finished: done, failed, handed back, still running.
+
+Every write carries (task, owner, epoch) and changes nothing if it is stale. Repeating a
+report is harmless: a completion that was accepted before is answered as it was then.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import asdict, replace
+
+from rushes.domain.failure import Failure, failure
+from rushes.domain.outcome import Beat, Done, Exchange, Failed, HandedBack, Outcome
+from rushes.domain.retry import LIGHT, jittered, may_retry
+from rushes.domain.task import Claim, Move, State
+from rushes.engine.advance import Rejected, feed, settle
+from rushes.engine.claim import take
+from rushes.engine.engine import Engine, Finished, millis
+from rushes.engine.journal import Journal
+from rushes.observability import failpoints
+from rushes.store.database import Row, Transaction
+
+
+def exchange(
+    engine: Engine,
+    owner: str,
+    outcomes: Sequence[Outcome],
+    want: Mapping[str, int],
+    *,
+    now: int | None = None,
+) -> Exchange:
+    """Report finished work and claim more, in one transaction.
+
+    A task in `refused` belongs to somebody else now, or was killed. A result that cannot be
+    accepted (its fan-out or its projection fails) becomes a failure of that task alone.
+    """
+
+    def work(tx: Transaction) -> Exchange:
+        return _exchange(tx, engine, owner, outcomes, want)
+
+    try:
+        answer = engine.db.transact(work, now=now)
+    except Rejected as rejected:
+        without = [_demoted(outcome, rejected) for outcome in outcomes]
+        return exchange(engine, owner, without, want, now=now)
+    failpoints.hit("complete.after_commit" if outcomes else "claim.after_commit")
+    return answer
+
+
+def report(
+    engine: Engine, owner: str, outcomes: Sequence[Outcome], *, now: int | None = None
+) -> frozenset[int]:
+    """Report finished work. Returns the ids of the tasks whose outcome was refused."""
+    return exchange(engine, owner, outcomes, {}, now=now).refused
+
+
+def extend(
+    engine: Engine, owner: str, beats: Sequence[Beat], *, now: int | None = None
+) -> dict[int, str]:
+    """Renew leases, with progress and checkpoints. Returns {id: why} for claims that are gone.
+
+    Why is `killed` for a task that somebody stopped, `lost` for one that was taken away.
+    """
+    ordered = sorted(beats, key=lambda beat: beat.id)
+
+    def work(tx: Transaction) -> dict[int, str]:
+        kept = {
+            row["id"]
+            for row in tx.rows("extend", owner=owner, claims=[asdict(beat) for beat in ordered])
+        }
+        gone = [beat.id for beat in ordered if beat.id not in kept]
+        return _why_gone(tx, gone) if gone else {}
+
+    failpoints.hit("heartbeat.before")
+    gone = engine.db.transact(work, now=now) if beats else {}
+    failpoints.hit("heartbeat.after_commit")
+    return gone
+
+
+def hand_back_strays(
+    engine: Engine, owner: str, held: Iterable[int], *, now: int | None = None
+) -> int:
+    """Give back claims that `owner` was given but never heard of. Returns how many."""
+
+    def work(tx: Transaction) -> int:
+        strays = tx.rows("strays", owner=owner, held=list(held))
+        journal = Journal()
+        _hand_back(tx, owner, [HandedBack(row["id"], row["epoch"]) for row in strays], journal)
+        journal.write(tx)
+        return len(strays)
+
+    return engine.db.transact(work, now=now)
+
+
+def parent_results(engine: Engine, claim: Claim) -> list[dict[str, object]]:
+    """Return what the parents of a claimed task produced; empty for a stale claim."""
+
+    def work(tx: Transaction) -> list[dict[str, object]]:
+        rows = tx.rows("parent_results", id=claim.id, owner=claim.owner, epoch=claim.epoch)
+        return [{**dict(row), "result": json.loads(row["result"] or "null")} for row in rows]
+
+    return engine.db.read(work)
+
+
+def _exchange(
+    tx: Transaction,
+    engine: Engine,
+    owner: str,
+    outcomes: Sequence[Outcome],
+    want: Mapping[str, int],
+) -> Exchange:
+    journal = Journal()
+    refused: frozenset[int] = frozenset()
+    if outcomes:
+        refused = _settle_outcomes(tx, engine, owner, outcomes, journal)
+        failpoints.hit("complete.before_commit")
+    claims = take(tx, engine, owner, want, journal)
+    journal.write(tx)
+    return Exchange(refused=refused, claims=claims)
+
+
+def _settle_outcomes(
+    tx: Transaction, engine: Engine, owner: str, outcomes: Sequence[Outcome], journal: Journal
+) -> frozenset[int]:
+    outcomes = sorted(outcomes, key=lambda outcome: outcome.id)
+    done = [outcome for outcome in outcomes if isinstance(outcome, Done)]
+    failed = [outcome for outcome in outcomes if isinstance(outcome, Failed)]
+
+    finished = _complete(tx, engine, owner, done, journal) if done else []
+    broken, retried = _fail(tx, engine, owner, failed, journal) if failed else ([], [])
+    back = _hand_back(tx, owner, [o for o in outcomes if isinstance(o, HandedBack)], journal)
+
+    settle(tx, engine, [*finished, *broken], journal)
+    if finished or broken:
+        tx.run("count_work", owner=owner, done=len(finished), failed=len(broken))
+    accepted = {row["id"] for rows in (finished, broken, retried, back) for row in rows}
+    unknown = [outcome for outcome in outcomes if outcome.id not in accepted]
+    return _refused(tx, owner, unknown) if unknown else frozenset()
+
+
+def _complete(
+    tx: Transaction, engine: Engine, owner: str, done: Sequence[Done], journal: Journal
+) -> Sequence[Row]:
+    claims = [
+        {"id": outcome.id, "epoch": outcome.epoch, "result": outcome.result} for outcome in done
+    ]
+    finished = tx.rows("complete", owner=owner, claims=claims)
+    if not finished:
+        return []
+    _record(tx, finished, "done")
+    journal.moved(Move.COMPLETE, finished, worker=owner)
+    results = {outcome.id: outcome.result for outcome in done}
+    feeding = [row for row in finished if row["feeds"] is not None]
+    if feeding:
+        feed(tx, engine, feeding, results)
+    for row in finished:
+        if row["kind"] in engine.projections:
+            _project(tx, engine, row, results[row["id"]])
+    return finished
+
+
+def _project(tx: Transaction, engine: Engine, row: Row, result: str) -> None:
+    task = Finished(
+        id=row["id"],
+        job_id=row["job_id"],
+        epoch=row["epoch"],
+        kind=row["kind"],
+        step=row["step"],
+        item=row["item"],
+        result=result,
+    )
+    try:
+        engine.projections[task.kind](tx, task)
+    except (ValueError, TypeError, KeyError) as error:
+        raise Rejected(task.id, f"the result cannot be stored: {error!r}") from error
+
+
+def _fail(
+    tx: Transaction, engine: Engine, owner: str, failed: Sequence[Failed], journal: Journal
+) -> tuple[Sequence[Row], Sequence[Row]]:
+    """Retry what may be retried, end the rest. Returns (ended, retried)."""
+    facts = {row["id"]: row for row in tx.rows("states", tasks=[outcome.id for outcome in failed])}
+    [clock] = tx.rows("clock")
+    again, over = [], []
+    for outcome in failed:
+        row = facts.get(outcome.id)
+        if row is None:
+            continue
+        record = _complete_record(tx, outcome.failure, row, clock["now"])
+        entry = {"id": outcome.id, "epoch": outcome.epoch, "failure": record.to_json()}
+        if may_retry(
+            attempt=row["attempt"], max_attempts=row["max_attempts"], retryable=record.retryable
+        ):
+            kind = engine.kinds.get(row["kind"])
+            delay = jittered(kind.backoff if kind else LIGHT, max(1, row["attempt"]), engine.random)
+            again.append({**entry, "delay_ms": millis(delay)})
+        else:
+            over.append(entry)
+    return _end(tx, owner, over, journal), _retry(tx, owner, again, journal)
+
+
+def _complete_record(tx: Transaction, record: Failure, row: Row, now: int) -> Failure:
+    [progress] = tx.rows("done_of_job", job_id=row["job_id"])
+    return replace(
+        record, failed_at=now, failed_batch=row["item"], progress_at_failure=dict(progress)
+    )
+
+
+def _end(
+    tx: Transaction, owner: str, claims: list[dict[str, object]], journal: Journal
+) -> Sequence[Row]:
+    if not claims:
+        return []
+    ended = tx.rows("fail", owner=owner, claims=claims)
+    _record(tx, ended, "failed")
+    journal.moved(Move.FAIL, ended, worker=owner)
+    return ended
+
+
+def _retry(
+    tx: Transaction, owner: str, claims: list[dict[str, object]], journal: Journal
+) -> Sequence[Row]:
+    if not claims:
+        return []
+    retried = tx.rows("retry", owner=owner, claims=claims)
+    _record(tx, retried, "retried")
+    journal.moved(Move.RETRY, retried, worker=owner)
+    return retried
+
+
+def _hand_back(
+    tx: Transaction, owner: str, outcomes: Sequence[HandedBack], journal: Journal
+) -> Sequence[Row]:
+    if not outcomes:
+        return []
+    claims = [{"id": outcome.id, "epoch": outcome.epoch} for outcome in outcomes]
+    back = tx.rows("hand_back", owner=owner, claims=claims)
+    _record(tx, back, "handed_back")
+    journal.moved(Move.HAND_BACK, back, worker=owner)
+    tx.woken.update(row["lane"] for row in back)
+    return back
+
+
+def _record(
+    tx: Transaction, rows: Iterable[Row], outcome: str, killed_by: str | None = None
+) -> None:
+    ended = [row["id"] for row in rows]
+    if ended:
+        tx.run("record_attempts", ended=ended, outcome=outcome, killed_by=killed_by)
+
+
+def _refused(tx: Transaction, owner: str, outcomes: Sequence[Outcome]) -> frozenset[int]:
+    """Return those that were never accepted; the answer to the others was lost before."""
+    replayed: set[int] = set()
+    for sort, ends in (
+        (Done, ["done"]),
+        (Failed, ["failed", "retried"]),
+        (HandedBack, ["handed_back"]),
+    ):
+        claims = [{"id": o.id, "epoch": o.epoch} for o in outcomes if isinstance(o, sort)]
+        if claims:
+            words = [{"outcome": end} for end in ends]
+            replayed |= {
+                row["id"] for row in tx.rows("replayed", owner=owner, claims=claims, outcomes=words)
+            }
+    return frozenset(outcome.id for outcome in outcomes if outcome.id not in replayed)
+
+
+def _why_gone(tx: Transaction, ids: Iterable[int]) -> dict[int, str]:
+    states = {row["id"]: row["state"] for row in tx.rows("states", tasks=list(ids))}
+    return {id: "killed" if states.get(id) == State.KILLED else "lost" for id in ids}
+
+
+def _demoted(outcome: Outcome, rejected: Rejected) -> Outcome:
+    """Turn the completion that was rejected into a failure; leave the others."""
+    if outcome.id != rejected.task_id or not isinstance(outcome, Done):
+        return outcome
+    return Failed(
+        outcome.id,
+        outcome.epoch,
+        failure("OUTPUT_INVALID", rejected.reason, error_type="OutputInvalid"),
+    )

@@ -1,0 +1,1 @@
+"""How the program is watched, and how tests interfere with it."""
