@@ -1,0 +1,1 @@
+"""The code of each kind of task: params in, result out; never a database."""

@@ -1,0 +1,1 @@
+"""Runs stages: claims tasks, runs them in slots, reports what came of them."""

@@ -1,0 +1,97 @@
+"""A pool of slots: threads that run the tasks of one lane, one at a time each."""
+
+from __future__ import annotations
+
+import queue
+import threading
+import time
+from collections.abc import Callable, Mapping
+
+from rushes.domain.outcome import HandedBack, Outcome
+from rushes.stages.context import Stop, TaskContext
+from rushes.stages.registry import Stage
+from rushes.worker.executor import execute
+
+AHEAD_FIRST, AHEAD_MOST = 16, 1_000
+QUICK, SLOW = 0.05, 0.5
+
+Finished = Callable[["Lane", TaskContext, Outcome | None], None]
+
+
+class Lane:
+    """`outstanding` counts what is queued or running; only the worker's lock guards it.
+
+    A lane whose stages are all short is filled ahead of its free slots, the further the
+    quicker it empties; long tasks are claimed one per free slot, so that no idle worker
+    sees them held by a busy one.
+    """
+
+    def __init__(self, name: str, slots: int, *, short: bool) -> None:
+        self.name = name
+        self.slots = slots
+        self.short = short
+        self.outstanding = 0
+        self.dry = False
+        self._ahead = 0
+        self._filled_at = 0.0
+        self._queue: queue.SimpleQueue[TaskContext | None] = queue.SimpleQueue()
+
+    def start(self, stages: Mapping[str, Stage], finished: Finished) -> None:
+        for number in range(self.slots):
+            name = f"rushes-slot-{self.name}-{number}"
+            threading.Thread(
+                target=self._slot, args=(stages, finished), name=name, daemon=True
+            ).start()
+
+    def want(self, *, with_report: bool) -> int:
+        """How many tasks to ask for. A long queue is refilled by halves, or with a report."""
+        room = self.slots + self._ahead - self.outstanding
+        if self.dry or room <= 0:
+            return 0
+        enough = with_report or self.outstanding < self.slots or room >= self._ahead / 2
+        return room if enough else 0
+
+    def filled(self, asked: int, got: int) -> None:
+        """Learn from a claim: an empty lane rests until a hint; a quick one gets more ahead."""
+        self.dry = got < asked
+        if not self.short or not got:
+            return
+        now = time.monotonic()
+        took, self._filled_at = now - self._filled_at, now
+        if not self.dry and took < QUICK:
+            self._ahead = min(AHEAD_MOST, max(AHEAD_FIRST, self._ahead * 2))
+        elif took > SLOW:
+            self._ahead //= 2
+
+    def put(self, context: TaskContext) -> None:
+        self._queue.put(context)
+
+    def clear(self) -> list[TaskContext]:
+        """Take back what no slot has started."""
+        taken: list[TaskContext] = []
+        while True:
+            try:
+                context = self._queue.get_nowait()
+            except queue.Empty:
+                return taken
+            if context is not None:
+                taken.append(context)
+
+    def close(self) -> None:
+        for _ in range(self.slots):
+            self._queue.put(None)
+
+    def _slot(self, stages: Mapping[str, Stage], finished: Finished) -> None:
+        while (context := self._queue.get()) is not None:
+            finished(self, context, _run(context, stages))
+
+
+def _run(context: TaskContext, stages: Mapping[str, Stage]) -> Outcome | None:
+    """Run a task unless it was stopped while it stood in the queue."""
+    match context.stopped:
+        case None:
+            return execute(context, stages)
+        case Stop.LOST | Stop.KILLED:
+            return None
+        case Stop.DRAIN | Stop.NOW:
+            return HandedBack(context.claim.id, context.claim.epoch)

@@ -1,0 +1,308 @@
+"""The worker: one loop that reports finished work and claims more, in one exchange.
+
+Batching adapts by itself. Outcomes are sent when there are a hundred, when the oldest is
+5 ms old, or at once when nothing else runs; the same exchange claims as many tasks as have
+room. A hint or, at the latest, the poll starts a round when the worker was idle.
+"""
+
+from __future__ import annotations
+
+import logging
+import random
+import threading
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import timedelta
+from pathlib import Path
+
+from rushes.domain.outcome import HandedBack, Outcome
+from rushes.domain.task import Claim
+from rushes.domain.worker import Mode
+from rushes.errors import Conflict, RushesError
+from rushes.stages.context import Stop, TaskContext
+from rushes.stages.registry import Stage
+from rushes.worker.heartbeat import Heartbeat
+from rushes.worker.held import Held
+from rushes.worker.lane import Lane
+from rushes.worker.session import WorkerSession
+
+log = logging.getLogger(__name__)
+
+FLUSH_COUNT = 100
+FLUSH_AGE = 0.005
+LONGEST = 60.0  # seconds without a look around
+STUCK = 5.0  # seconds that stages get to notice that they must stop now
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Timing:
+    heartbeat: timedelta = timedelta(seconds=10)
+    patience: timedelta = timedelta(minutes=10)
+    poll: timedelta = timedelta(seconds=1)
+    drain: timedelta = timedelta(minutes=5)
+
+
+class Worker:
+    """Runs until `drain` is called. All counters are guarded by `_news`."""
+
+    def __init__(
+        self,
+        session: WorkerSession,
+        stages: Mapping[str, Stage],
+        lanes: Mapping[str, int],
+        *,
+        timing: Timing | None = None,
+        scratch_root: Path | None = None,
+    ) -> None:
+        self._session = session
+        self._stages = stages
+        self._timing = timing or Timing()
+        self._scratch_root = scratch_root
+        self._lanes = {
+            name: Lane(name, slots, short=_all_short(stages, name)) for name, slots in lanes.items()
+        }
+        self._held = Held()
+        self._news = threading.Condition()
+        self._outcomes: list[Outcome] = []
+        self._oldest = 0.0
+        self._silent: list[int] = []  # finished without an outcome: lost or killed
+        self._next_poll = 0.0
+        self._pause_until = 0.0
+        self._failures = 0
+        self._mode = Mode.ACTIVE
+        self._stopping = False
+        self._forced = False
+        self.replaced: str | None = None
+        self._heartbeat = Heartbeat(
+            session,
+            self._held,
+            every=self._timing.heartbeat,
+            patience=self._timing.patience,
+            on_mode=self._obey,
+            on_replaced=self._give_up,
+        )
+
+    def run(self) -> None:
+        """Work until told to stop; then hand back what is left and say goodbye."""
+        for lane in self._lanes.values():
+            lane.start(self._stages, self._finished)
+        self._heartbeat.start()
+        while self._wait():
+            self._round()
+        self._close()
+
+    def hint(self) -> None:
+        """There may be work. Called from any thread."""
+        with self._news:
+            self._next_poll = 0.0
+            for lane in self._lanes.values():
+                lane.dry = False
+            self._news.notify()
+
+    def drain(self) -> None:
+        """Stop: finish, or stop at the next checkpoint. The second call does not wait."""
+        with self._news:
+            self._forced = self._stopping
+            self._stopping = True
+            self._news.notify()
+        self._held.stop_all(Stop.NOW if self._forced else Stop.DRAIN)
+
+    def _wait(self) -> bool:
+        """Sleep until there is something to exchange. Returns False when the worker is to stop."""
+        with self._news:
+            while not self._stopping:
+                due = self._due_at()
+                now = time.monotonic()
+                if due <= now:
+                    return True
+                self._news.wait(due - now)
+        return False
+
+    def _due_at(self) -> float:
+        due = self._next_poll if self._has_room() else time.monotonic() + LONGEST
+        if self._outcomes or self._silent:
+            busy = sum(lane.outstanding for lane in self._lanes.values())
+            flush = len(self._outcomes) >= FLUSH_COUNT or not busy
+            due = min(due, 0.0 if flush else self._oldest + FLUSH_AGE)
+        return max(due, self._pause_until)
+
+    def _has_room(self) -> bool:
+        if self._mode is not Mode.ACTIVE:
+            return False
+        now = time.monotonic()
+        for lane in self._lanes.values():
+            if lane.dry and self._next_poll <= now:
+                lane.dry = False
+            if lane.outstanding < lane.slots or lane.want(with_report=False):
+                return True
+        return False
+
+    def _round(self) -> None:
+        """One exchange: send what is finished, ask for as much as there is room for."""
+        outcomes, want = self._prepare()
+        try:
+            self._before_report(outcomes)
+            answer = self._session.exchange(outcomes, want) if outcomes or want else None
+        except Conflict as error:
+            self._give_up(error.message)
+            return
+        except RushesError as error:
+            self._failed_round(outcomes, error)
+            return
+        self._heartbeat.heard()
+        self._failures = 0
+        self._held.drop(outcome.id for outcome in outcomes)
+        self._accept(want, answer.claims if answer else [])
+
+    def _prepare(self) -> tuple[list[Outcome], dict[str, int]]:
+        with self._news:
+            outcomes, self._outcomes = self._outcomes, []
+            silent, self._silent = self._silent, []
+            wanted: dict[str, int] = {}
+            if self._mode is Mode.ACTIVE and not self._stopping:
+                for lane in self._lanes.values():
+                    n = lane.want(with_report=bool(outcomes))
+                    if n > 0:
+                        wanted[lane.name] = n
+            poll = self._timing.poll.total_seconds()
+            self._next_poll = time.monotonic() + random.uniform(0.8, 1.2) * poll
+        self._held.drop(silent)
+        return outcomes, wanted
+
+    def _before_report(self, outcomes: Sequence[Outcome]) -> None:
+        """Keep what goes with an outcome: logs, programs run, the last checkpoint."""
+        if self._failures:
+            self._session.hand_back_strays([context.claim.id for context in self._held.all()])
+        for outcome in outcomes:
+            context = self._held.get(outcome.id)
+            if context is None:
+                continue
+            if context.executions or context.logs:
+                self._session.record(context.claim, context.executions, context.logs)
+                context.executions, context.logs = [], []
+            if isinstance(outcome, HandedBack) and context.has_news():
+                self._session.beat([context.beat()])
+
+    def _failed_round(self, outcomes: list[Outcome], error: RushesError) -> None:
+        """Keep the outcomes and try later: whether they were accepted is not known."""
+        self._failures += 1
+        wait = min(5.0, 0.1 * 2**self._failures) * random.uniform(0.5, 1)
+        log.warning("the engine does not answer, next try in %.1f s: %s", wait, error)
+        with self._news:
+            self._outcomes = outcomes + self._outcomes
+            self._oldest = time.monotonic()
+            self._pause_until = time.monotonic() + wait
+
+    def _accept(self, want: Mapping[str, int], claims: Sequence[Claim]) -> None:
+        contexts = [self._context(claim) for claim in claims]
+        self._held.add(contexts)
+        got: dict[str, int] = dict.fromkeys(want, 0)
+        for context in contexts:
+            got[self._lane_of(context).name] += 1
+        with self._news:
+            for name, asked in want.items():
+                self._lanes[name].filled(asked, got[name])
+                self._lanes[name].outstanding += got[name]
+            if any(got[name] == asked for name, asked in want.items()):
+                self._next_poll = 0.0
+        for context in contexts:
+            self._lane_of(context).put(context)
+
+    def _context(self, claim: Claim) -> TaskContext:
+        return TaskContext(
+            claim,
+            scratch_root=self._scratch_root,
+            results=self._session.results,
+            on_save=self._heartbeat.soon,
+        )
+
+    def _lane_of(self, context: TaskContext) -> Lane:
+        return self._lanes[self._stages[context.claim.kind].kind.lane]
+
+    def _finished(self, lane: Lane, context: TaskContext, outcome: Outcome | None) -> None:
+        """Called by a slot when a task has ended, one way or another."""
+        with self._news:
+            lane.outstanding -= 1
+            self._keep(context, outcome)
+            count = len(self._outcomes) + len(self._silent)
+            if count == 1 or count >= FLUSH_COUNT or not lane.outstanding:
+                self._news.notify()
+
+    def _keep(self, context: TaskContext, outcome: Outcome | None) -> None:
+        if not self._outcomes and not self._silent:
+            self._oldest = time.monotonic()
+        if outcome is None:
+            self._silent.append(context.claim.id)
+        else:
+            self._outcomes.append(outcome)
+
+    def _obey(self, mode: Mode) -> None:
+        """Take what the operator asks: no new work while drained or disabled."""
+        if mode is self._mode:
+            return
+        with self._news:
+            self._mode = mode
+            self._news.notify()
+        if mode is not Mode.ACTIVE:
+            log.info("this worker is %s", mode)
+
+    def _give_up(self, why: str) -> None:
+        """Another process works under this name: stop without a word."""
+        self.replaced = why
+        self.drain()
+        self.drain()
+
+    def _close(self) -> None:
+        """Hand back what was not started, wait for what runs, hand back the rest."""
+        for lane in self._lanes.values():
+            self._hand_back(lane, lane.clear())
+        self._settle(self._timing.drain.total_seconds())
+        self._held.stop_all(Stop.NOW)
+        self._settle(STUCK)
+        ended = {outcome.id for outcome in self._outcomes}
+        self._outcomes += [
+            HandedBack(context.claim.id, context.claim.epoch)
+            for context in self._held.all()
+            if context.claim.id not in ended and context.stopped is Stop.NOW
+        ]
+        self._heartbeat.stop()
+        for lane in self._lanes.values():
+            lane.close()
+        if self.replaced is None:
+            self._last_words()
+
+    def _hand_back(self, lane: Lane, contexts: Sequence[TaskContext]) -> None:
+        with self._news:
+            lane.outstanding -= len(contexts)
+            self._outcomes += [
+                HandedBack(context.claim.id, context.claim.epoch) for context in contexts
+            ]
+
+    def _settle(self, seconds: float) -> None:
+        """Report what ends meanwhile, until nothing runs or time is out."""
+        deadline = time.monotonic() + seconds
+        while time.monotonic() < deadline:
+            with self._news:
+                running = sum(lane.outstanding for lane in self._lanes.values())
+                if running and not self._outcomes and not self._forced:
+                    self._news.wait(min(0.5, deadline - time.monotonic()))
+            if self._outcomes and time.monotonic() >= self._pause_until:
+                self._round()
+            elif not running or (self._forced and seconds > STUCK):
+                return
+            elif self._pause_until > time.monotonic() or self._forced:
+                time.sleep(0.02)
+
+    def _last_words(self) -> None:
+        try:
+            if self._outcomes:
+                self._round()
+            self._session.leave()
+        except RushesError as error:
+            log.warning("nobody heard that this worker stops: %s", error)
+
+
+def _all_short(stages: Mapping[str, Stage], lane: str) -> bool:
+    kinds = [stage.kind for stage in stages.values() if stage.kind.lane == lane]
+    return bool(kinds) and all(kind.short for kind in kinds)
