@@ -55,10 +55,6 @@ class Heartbeat:
         """Beat without waiting for the next turn: there is a checkpoint to keep."""
         self._soon.set()
 
-    def heard(self) -> None:
-        """Note that the engine has answered, to whatever call."""
-        self._heard_at = time.monotonic()
-
     def stop(self) -> None:
         self._stop.set()
         self._soon.set()
@@ -68,7 +64,7 @@ class Heartbeat:
         """One beat: send what is new of every held claim, obey the answer."""
         contexts = self._held.all()
         pulse = self._session.beat([context.beat() for context in contexts])
-        self.heard()
+        self._heard_at = time.monotonic()
         for id, why in pulse.gone.items():
             context = self._held.get(id)
             if context is not None:
@@ -96,5 +92,5 @@ class Heartbeat:
     def _fence(self) -> None:
         """Stop all work when nobody has answered for too long."""
         if time.monotonic() - self._heard_at > self._patience and len(self._held):
-            log.error("nobody has answered for %.0f s; the work is stopped", self._patience)
+            log.error("no lease was renewed for %.1f s; the work is stopped", self._patience)
             self._held.stop_all(Stop.LOST)

@@ -150,7 +150,6 @@ class Worker:
         except RushesError as error:
             self._failed_round(outcomes, error)
             return
-        self._heartbeat.heard()
         self._failures = 0
         self._held.drop(outcome.id for outcome in outcomes)
         self._accept(want, answer.claims if answer else [])
