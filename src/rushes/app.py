@@ -5,25 +5,33 @@ from __future__ import annotations
 import signal
 import threading
 from collections.abc import Iterator, Mapping
-from contextlib import closing, contextmanager
+from contextlib import closing, contextmanager, nullcontext, suppress
 from dataclasses import dataclass, replace
 from datetime import timedelta
 from types import FrameType
 
 from rushes import __version__
+from rushes.domain.job import Status
 from rushes.domain.kind import Kind
+from rushes.engine import recovery
 from rushes.engine.engine import Engine, Limits
 from rushes.engine.loops import Maintenance
 from rushes.engine.notify import Notifier, open_notifier
 from rushes.engine.presence import Introduction, free_name, register
+from rushes.errors import Unavailable
 from rushes.observability import failpoints
 from rushes.settings import Settings
 from rushes.stages import registry
 from rushes.stages.registry import Stage
-from rushes.store.database import Database, open_database
+from rushes.store import jobs
+from rushes.store.database import Database, Transaction, open_database
 from rushes.store.migrate import check_version
+from rushes.store.sqlite import SqliteDatabase
+from rushes.worker import processes
 from rushes.worker.local import LocalSession
 from rushes.worker.loop import Timing, Worker
+
+IDLE_EVERY = 0.2  # seconds between two looks whether any job is open
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,10 +59,13 @@ def open_app(settings: Settings) -> Iterator[App]:
             yield _wire(settings, db, notifier)
 
 
-def run_worker(app: App, *, name: str | None = None, maintain: bool = True) -> str | None:
+def run_worker(
+    app: App, *, name: str | None = None, maintain: bool = True, until_idle: bool = False
+) -> str | None:
     """Run this process as a worker until it gets SIGTERM or SIGINT; a second one forces.
 
-    Returns why it had to stop, if it was not asked to.
+    With `until_idle` also until no job is open. Returns why it had to stop, if it was not
+    asked to.
     """
     settings = app.settings
     name = name or free_name(app.engine, settings.worker_name)
@@ -66,11 +77,12 @@ def run_worker(app: App, *, name: str | None = None, maintain: bool = True) -> s
     maintenance = Maintenance(
         app.engine, owner, recover_every=timedelta(seconds=settings.stale_job_check_interval)
     )
-    if maintain:
-        maintenance.start()
-    with _signals(worker):
-        worker.run()
-    maintenance.stop()
+    with _embedded(app, owner):
+        if maintain:
+            maintenance.start()
+        with _signals(worker), _idle_watch(app.engine, worker) if until_idle else nullcontext():
+            worker.run()
+        maintenance.stop()
     return worker.replaced
 
 
@@ -114,6 +126,44 @@ def _timing(settings: Settings) -> Timing:
         patience=timedelta(seconds=settings.worker_patience),
         drain=timedelta(seconds=settings.worker_drain_timeout),
     )
+
+
+@contextmanager
+def _embedded(app: App, owner: str) -> Iterator[None]:
+    """On SQLite all workers are processes of this machine: take back what dead ones held."""
+    if not isinstance(app.db, SqliteDatabase):
+        yield
+        return
+    folder = app.db.path.parent / "workers"
+    with processes.alive(folder, owner):
+        owners = [row["owner"] for row in app.db.read(lambda tx: tx.rows("lease_owners"))]
+        recovery.take_back(app.engine, processes.dead(folder, owners))
+        yield
+
+
+@contextmanager
+def _idle_watch(engine: Engine, worker: Worker) -> Iterator[None]:
+    """Drain the worker when no job is open."""
+    over = threading.Event()
+
+    def watch() -> None:
+        while not over.wait(IDLE_EVERY):
+            with suppress(Unavailable):
+                if not engine.db.read(_has_open_job):
+                    worker.drain()
+                    return
+
+    thread = threading.Thread(target=watch, name="rushes-idle", daemon=True)
+    thread.start()
+    try:
+        yield
+    finally:
+        over.set()
+        thread.join()
+
+
+def _has_open_job(tx: Transaction) -> bool:
+    return any(jobs.list_page(tx, status=word, limit=1) for word in (Status.QUEUED, Status.RUNNING))
 
 
 @contextmanager

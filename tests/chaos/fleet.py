@@ -51,6 +51,7 @@ class Fleet:
     def __init__(self, url: str, size: int, *, seed: int, **settings: str) -> None:
         self._settings = {**SETTINGS, **settings, "RUSHES_DATABASE_URL": url}
         self._size = size
+        self._name = f"fleet{seed}"
         self._random = random.Random(seed)
         self._workers: list[ForkServerProcess] = []
         self._stopped: list[tuple[float, ForkServerProcess]] = []
@@ -116,6 +117,8 @@ class Fleet:
 
     def _start(self) -> None:
         self._number += 1
-        process = _context.Process(target=work, args=(self._settings, f"w{self._number}"))
+        process = _context.Process(
+            target=work, args=(self._settings, f"{self._name}-{self._number}")
+        )
         process.start()
         self._workers.append(process)

@@ -20,6 +20,7 @@ import pytest
 import tests.stages  # noqa: F401  (registers the stages)
 from rushes.domain.graph import JobRequest, Step
 from rushes.domain.job import Status
+from rushes.engine import doctor
 from rushes.engine.engine import Engine, Limits
 from rushes.engine.loops import Maintenance
 from rushes.engine.submit import submit, submit_many
@@ -92,8 +93,10 @@ def open_jobs(db: Database) -> int:
     return counts[Status.QUEUED] + counts[Status.RUNNING]
 
 
-def check(db: Database, submitted: list[str]) -> None:
+def check(engine: Engine, submitted: list[str]) -> None:
     """Every job completed; every task accepted exactly once; every finalizer saw them all."""
+    assert doctor.examine(engine, strict=True).violations == []
+    db = engine.db
     for job_id in submitted:
         job = db.read(lambda tx, job_id=job_id: jobs.get(tx, job_id))  # type: ignore[misc]
         rows = db.read(lambda tx, job_id=job_id: tasks.of_job(tx, job_id))  # type: ignore[misc]
@@ -111,7 +114,7 @@ def test_killed_workers_lose_nothing_on_sqlite(sqlite_url: str) -> None:
         submitted = endure(engine, fleet)
 
         assert submitted
-        check(engine.db, submitted)
+        check(engine, submitted)
 
 
 @pytest.mark.timeout(0 if SOAK else 120)
@@ -123,7 +126,7 @@ def test_killed_workers_and_a_failing_server_lose_nothing_on_postgres() -> None:
             submitted = endure(engine, fleet, Trouble(server, url))
 
             assert submitted
-            check(engine.db, submitted)
+            check(engine, submitted)
 
 
 class Trouble:
@@ -184,7 +187,9 @@ def test_task_that_kills_its_worker_ends_as_poison(database_url: str) -> None:
         "WORKER_CRASHED",
         "worker_crash",
     )
-    assert [attempt["outcome"] for attempt in attempts] == ["expired", "expired", "exhausted"]
+    outcomes = [attempt["outcome"] for attempt in attempts]
+    assert outcomes[2:] == ["exhausted"]
+    assert set(outcomes[:2]) <= {"expired", "restarted"}  # an embedded restart need not wait
 
 
 def submit_one(engine: Engine, steps: Mapping[str, Step]) -> str:
