@@ -118,3 +118,9 @@ def echo(task: TaskContext) -> str:
 @stage("false")
 def false(task: TaskContext) -> None:
     task.run(["sh", "-c", "echo no such thing >&2; exit 3"])
+
+
+@stage("slowish", lane="short", short=True)
+def slowish(_task: TaskContext) -> None:
+    """Short, but far from nothing."""
+    time.sleep(0.03)

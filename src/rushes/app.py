@@ -77,10 +77,10 @@ def run_worker(
     maintenance = Maintenance(
         app.engine, owner, recover_every=timedelta(seconds=settings.stale_job_check_interval)
     )
-    with _embedded(app, owner):
+    with _signals(worker), _embedded(app, owner):
         if maintain:
             maintenance.start()
-        with _signals(worker), _idle_watch(app.engine, worker) if until_idle else nullcontext():
+        with _idle_watch(app.engine, worker) if until_idle else nullcontext():
             worker.run()
         maintenance.stop()
     return worker.replaced

@@ -313,3 +313,15 @@ def alive(pid: int) -> bool:
         return psutil.Process(pid).status() != psutil.STATUS_ZOMBIE
     except psutil.NoSuchProcess:
         return False
+
+
+def test_slow_tasks_of_a_short_lane_are_not_hoarded(shop: Shop) -> None:
+    """003-052: a worker holds what it does in a tenth of a second, not all there is."""
+    job = shop.submit({"slowish": Step(items=[{}] * 200)})
+
+    with shop.working(slots=2):
+        until(lambda: len(shop.attempts(job)) > 20)
+        held = sum(task.state is State.RUNNING for task in shop.tasks(job))
+        kill(shop.engine, job)
+
+    assert held < 40

@@ -51,15 +51,16 @@ def why_in(tx: Transaction, engine: Engine, task: Task) -> Waiting | None:
 def _refusals(tx: Transaction, engine: Engine, task: Task) -> list[Refusal]:
     rows = tx.rows("refusals", id=task.id, **timing(engine))
     [needs] = tx.rows("task_needs", id=task.id)
-    return [_refusal(row, _array(needs["needs"])) for row in rows]
+    return [_refusal(row, _array(needs["needs"]), task.lane) for row in rows]
 
 
-def _refusal(row: Row, needs: Sequence[str]) -> Refusal:
+def _refusal(row: Row, needs: Sequence[str], lane: str) -> Refusal:
     offers = _array(row["offers"])
+    unserved = () if row["slots"] else (f"lane {lane}",)
     return Refusal(
         worker=row["name"],
         reason=row["refusal"],
-        lacks=tuple(need for need in needs if need not in offers),
+        lacks=(*(need for need in needs if need not in offers), *unserved),
         slots=row["slots"],
         held=row["held"],
         last_heartbeat=row["last_heartbeat"],

@@ -1,4 +1,10 @@
-"""Reads the feed. A cursor says where a reader was; it can miss nothing (sql/events.sql)."""
+"""Reads the feed. A cursor says where a reader was; it can miss nothing (sql/events.sql).
+
+On PostgreSQL the order of the feed is that of transaction numbers, which are given out at a
+transaction's first write: the second claim of a task may come before the expiry that set it
+free. Whoever tells the history of a job sorts its events by the second part of the cursor,
+which grows from cause to effect.
+"""
 
 from __future__ import annotations
 
@@ -10,7 +16,7 @@ from rushes.errors import Invalid
 from rushes.store.database import Row, Transaction
 
 BEGINNING = "0-0"
-_CURSOR = re.compile(r"(\d{1,19})-(\d{1,18})")
+_CURSOR = re.compile(r"([0-9]{1,19})-([0-9]{1,18})")
 
 
 def after(

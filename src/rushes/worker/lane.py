@@ -12,17 +12,17 @@ from rushes.stages.context import Stop, TaskContext
 from rushes.stages.registry import Stage
 from rushes.worker.executor import execute
 
-AHEAD_FIRST, AHEAD_MOST = 16, 1_000
-QUICK, SLOW = 0.05, 0.5
+AHEAD_SECONDS = 0.1  # of work to have ready
+AHEAD_MOST = 1_000
 
-Finished = Callable[["Lane", TaskContext, Outcome | None], None]
+Ended = Callable[["Lane", TaskContext, Outcome | None], None]
 
 
 class Lane:
     """`outstanding` counts what is queued or running; only the worker's lock guards it.
 
-    A lane whose stages are all short is filled ahead of its free slots, the further the
-    quicker it empties; long tasks are claimed one per free slot, so that no idle worker
+    A lane whose stages are all short is filled ahead of its free slots, by what it gets done
+    in a tenth of a second; long tasks are claimed one per free slot, so that no idle worker
     sees them held by a busy one.
     """
 
@@ -32,15 +32,16 @@ class Lane:
         self.short = short
         self.outstanding = 0
         self.dry = False
+        self._finished = 0
         self._ahead = 0
-        self._filled_at = 0.0
+        self._filled_at = time.monotonic()
         self._queue: queue.SimpleQueue[TaskContext | None] = queue.SimpleQueue()
 
-    def start(self, stages: Mapping[str, Stage], finished: Finished) -> None:
+    def start(self, stages: Mapping[str, Stage], ended: Ended) -> None:
         for number in range(self.slots):
             name = f"rushes-slot-{self.name}-{number}"
             threading.Thread(
-                target=self._slot, args=(stages, finished), name=name, daemon=True
+                target=self._slot, args=(stages, ended), name=name, daemon=True
             ).start()
 
     def want(self, *, with_report: bool) -> int:
@@ -54,14 +55,17 @@ class Lane:
     def filled(self, asked: int, got: int) -> None:
         """Learn from a claim: an empty lane rests until a hint; a quick one gets more ahead."""
         self.dry = got < asked
-        if not self.short or not got:
+        if not self.short:
             return
         now = time.monotonic()
-        took, self._filled_at = now - self._filled_at, now
-        if not self.dry and took < QUICK:
-            self._ahead = min(AHEAD_MOST, max(AHEAD_FIRST, self._ahead * 2))
-        elif took > SLOW:
-            self._ahead //= 2
+        rate = self._finished / max(0.001, now - self._filled_at)
+        self._finished, self._filled_at = 0, now
+        self._ahead = min(AHEAD_MOST, int(rate * AHEAD_SECONDS))
+
+    def finished(self) -> None:
+        """Count one task off; called with the worker's lock held."""
+        self.outstanding -= 1
+        self._finished += 1
 
     def put(self, context: TaskContext) -> None:
         self._queue.put(context)
@@ -81,9 +85,9 @@ class Lane:
         for _ in range(self.slots):
             self._queue.put(None)
 
-    def _slot(self, stages: Mapping[str, Stage], finished: Finished) -> None:
+    def _slot(self, stages: Mapping[str, Stage], ended: Ended) -> None:
         while (context := self._queue.get()) is not None:
-            finished(self, context, _run(context, stages))
+            ended(self, context, _run(context, stages))
 
 
 def _run(context: TaskContext, stages: Mapping[str, Stage]) -> Outcome | None:

@@ -222,7 +222,7 @@ class Worker:
     def _finished(self, lane: Lane, context: TaskContext, outcome: Outcome | None) -> None:
         """Called by a slot when a task has ended, one way or another."""
         with self._news:
-            lane.outstanding -= 1
+            lane.finished()
             self._keep(context, outcome)
             count = len(self._outcomes) + len(self._silent)
             if count == 1 or count >= FLUSH_COUNT or not lane.outstanding:
