@@ -1,0 +1,1 @@
+"""Benchmarks: Rushes side by side with its peers, one package per benchmark."""
