@@ -43,6 +43,7 @@ bench-%: $(READY) ## a benchmark beside its peers, e.g. bench-engine
 
 docs: $(READY) ## write the generated pages of docs/ anew
 	@$(BIN)/python -m docs.requirements
+	@$(BIN)/python -m docs.pages
 
 lock: $(UV) ## resolve the dependencies anew into requirements.lock
 	@$(UV) pip compile --quiet --universal --generate-hashes --no-header --no-annotate --upgrade \

@@ -1,4 +1,7 @@
-"""Two stages to see the engine at work with: many small tasks, and one that adds them up."""
+"""Two stages to see the engine at work with: many small tasks, and one that adds them up.
+
+They have a lane of their own, so that only the workers of the demo run them.
+"""
 
 from __future__ import annotations
 
@@ -9,6 +12,8 @@ from pydantic import BaseModel, Field
 
 from rushes.stages.context import TaskContext
 from rushes.stages.registry import stage
+
+LANE = "demo"
 
 
 class Shard(BaseModel):
@@ -21,7 +26,7 @@ class Digest(BaseModel):
     digest: str
 
 
-@stage("demo.shard", params=Shard, short=True)
+@stage("demo.shard", params=Shard, lane=LANE)
 def shard(task: TaskContext) -> Digest:
     """Hash a number, and take a moment over it."""
     params = task.params(Shard)
@@ -32,7 +37,7 @@ def shard(task: TaskContext) -> Digest:
     )
 
 
-@stage("demo.total", short=True)
+@stage("demo.total", lane=LANE)
 def total(task: TaskContext) -> dict[str, object]:
     """Count what the shards returned: each of them exactly once."""
     numbers = [result["number"] for result in task.results("demo.shard")]

@@ -1,0 +1,62 @@
+"""The tree of commands and the options that stand before them."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from rushes import __version__
+from rushes.cli import config, db, demo, doctor, jobs, output, queue, worker, workers
+
+app = typer.Typer(
+    name="rushes",
+    no_args_is_help=True,
+    rich_markup_mode=None,
+    pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+app.add_typer(jobs.app, name="jobs")
+app.add_typer(workers.app, name="workers")
+app.add_typer(queue.app, name="queue")
+app.add_typer(worker.app, name="worker")
+app.add_typer(db.app, name="db")
+app.add_typer(config.app, name="config")
+app.command()(doctor.doctor)
+app.command()(demo.demo)
+
+
+def _version(wanted: bool) -> None:
+    if wanted:
+        typer.echo(f"rushes {__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def rushes(
+    ctx: typer.Context,
+    database_url: Annotated[
+        str | None,
+        typer.Option(
+            metavar="URL", help="sqlite:////path or postgresql://…, instead of RUSHES_DATABASE_URL."
+        ),
+    ] = None,
+    data: Annotated[
+        str | None, typer.Option(metavar="FOLDER", help="The data folder, instead of RUSHES_DATA.")
+    ] = None,
+    no_color: Annotated[
+        bool, typer.Option("--no-color", help="Print without colours, like NO_COLOR=1.")
+    ] = False,
+    _version_shown: Annotated[
+        bool,
+        typer.Option("--version", callback=_version, is_eager=True, help="Print the version."),
+    ] = False,
+) -> None:
+    """Rushes: footage in; streamable, searchable, clippable video out.
+
+    Every command takes --json. Ids of jobs may be shortened to any unique beginning or end, and
+    @last is the newest job. Exit codes: 0 ok, 1 failed, 2 usage or invalid input, 3 not found,
+    5 conflict, 6 unreachable, 7 wait timed out, 8 job was killed, 130 interrupted.
+    """
+    ctx.obj = {"database_url": database_url, "data": data}
+    output.colours(not no_color)

@@ -1,0 +1,190 @@
+"""How commands speak: results on stdout, everything else on stderr, colours only on a terminal.
+
+Text from jobs may come from anywhere, so control characters never reach the terminal.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import sys
+import unicodedata
+from collections.abc import Iterable, Sequence
+
+import typer
+
+from rushes.errors import RushesError
+
+ICONS = {"queued": "⏳", "running": "🔄", "completed": "✅", "failed": "❌", "killed": "🛑"}
+COLOURS = {
+    "queued": "bright_black",
+    "running": "blue",
+    "completed": "green",
+    "failed": "red",
+    "killed": "yellow",
+}
+NUMBER = re.compile(r"[\d.,/]+( \S+)*")  # also with a unit: `3 s ago`, `40 %`, `1/3`
+UNITS = (("day", 86_400_000), ("h", 3_600_000), ("min", 60_000), ("s", 1_000))
+
+_allowed = True
+
+
+def colours(allowed: bool) -> None:
+    """Allow colours or not; they still need a terminal and no NO_COLOR."""
+    global _allowed  # noqa: PLW0603  (one command per process: its output is one place)
+    _allowed = allowed and not os.environ.get("NO_COLOR")
+
+
+def say(*lines: str) -> None:
+    for line in lines:
+        typer.echo(line)
+
+
+def say_json(value: object) -> None:
+    """Print one object; indented for a person, on one line for a program."""
+    indent = 2 if sys.stdout.isatty() else None
+    typer.echo(json.dumps(value, ensure_ascii=False, indent=indent))
+
+
+def say_line(value: object) -> None:
+    """Print one object of a stream: always one line."""
+    typer.echo(json.dumps(value, ensure_ascii=False))
+
+
+def note(line: str) -> None:
+    """Say something that is not the result: progress, a remark."""
+    typer.echo(line, err=True)
+
+
+def tell_error(error: RushesError, *, as_json: bool) -> None:
+    """Print a deliberate error: a line with its code, and what to do about it."""
+    if as_json:
+        typer.echo(json.dumps(problem(error), ensure_ascii=False), err=True)
+        return
+    for line in error.message.splitlines() or [""]:
+        typer.echo(
+            f"{styled('error:', 'red', err=True)} {printable(line)} ({error.code})", err=True
+        )
+    if error.hint:
+        typer.echo(f"hint: {printable(error.hint)}", err=True)
+
+
+def tell_usage(error: typer.TyperException, *, as_json: bool) -> None:
+    """Print what is wrong with the command line itself."""
+    context = getattr(error, "ctx", None)
+    command = context.command_path if context else "rushes"
+    if type(error).__name__ == "NoArgsIsHelpError":
+        typer.echo(error.format_message(), err=True)
+        return
+    usage = RushesError(error.format_message(), hint=f"{command} --help shows how it is used")
+    usage.code, usage.status = "USAGE", 400  # type: ignore[misc]
+    tell_error(usage, as_json=as_json)
+
+
+def problem(error: RushesError) -> dict[str, object]:
+    """Return the error as a problem+json object (RFC 9457), as the API answers it."""
+    slug = error.code.lower().replace("_", "-")
+    known = {
+        "type": f"urn:rushes:problem:{slug}",
+        "title": slug.replace("-", " ").capitalize(),
+        "status": error.status,
+        "detail": error.message,
+        "code": error.code,
+    }
+    hint = {"hint": error.hint} if error.hint else {}
+    return {**{key: _plain(value) for key, value in error.detail.items()}, **known, **hint}
+
+
+def styled(text: str, colour: str, *, err: bool = False) -> str:
+    stream = sys.stderr if err else sys.stdout
+    return typer.style(text, fg=colour) if _allowed and stream.isatty() else text
+
+
+def status_word(status: str) -> str:
+    """Return a job's status: icon, word and, on a terminal, colour; never colour alone."""
+    return f"{ICONS[status]} {styled(status, COLOURS[status])}"
+
+
+def table(
+    headers: Sequence[str], rows: Iterable[Sequence[object]], *, indent: str = ""
+) -> list[str]:
+    """Return the lines of a table; numbers stand on the right, empty columns are left out."""
+    cells = [[_cell(value) for value in row] for row in rows]
+    shown = [index for index in range(len(headers)) if any(row[index] for row in cells)]
+    right = {
+        index for index in shown if all(not row[index] or row[index][0].isdigit() for row in cells)
+    }
+    widths = {index: max(width(row[index]) for row in [list(headers), *cells]) for index in shown}
+    return [
+        indent
+        + "  ".join(
+            _padded(row[index], widths[index], right=index in right) for index in shown
+        ).rstrip()
+        for row in [list(headers), *cells]
+    ]
+
+
+def width(text: str) -> int:
+    """Return how many columns a terminal gives to `text`.
+
+    >>> width("⏳ ab"), width("\\x1b[31mab\\x1b[0m")
+    (5, 2)
+    """
+    plain, inside = 0, False
+    for character in text:
+        if inside or character == "\x1b":
+            inside = character != "m"
+            continue
+        plain += 2 if unicodedata.east_asian_width(character) in "WF" else 1
+    return plain
+
+
+def printable(text: str) -> str:
+    """Return `text` without what could steer a terminal.
+
+    >>> printable("a\\x1b[2Jb")
+    'a�[2Jb'
+    """
+    return "".join(character if character.isprintable() else "�" for character in text)
+
+
+def shortened(text: str, limit: int) -> str:
+    """Return `text` on one line of at most `limit` characters."""
+    line = " ".join(text.split())
+    return printable(line if len(line) <= limit else line[: limit - 1] + "…")
+
+
+def duration(milliseconds: int) -> str:
+    """Return a length of time in the largest unit that fits.
+
+    >>> duration(900), duration(61_000), duration(7_200_000), duration(180_000_000)
+    ('0 s', '1 min', '2 h', '2 days')
+    """
+    for unit, length in UNITS:
+        if milliseconds >= length or unit == "s":
+            n = max(0, milliseconds) // length
+            return f"{n} {unit}{'s' if unit == 'day' and n != 1 else ''}"
+    raise AssertionError("unreachable")
+
+
+def plural(n: int, word: str) -> str:
+    """Return a number with its noun.
+
+    >>> plural(1, "task"), plural(1200, "task")
+    ('1 task', '1,200 tasks')
+    """
+    return f"{n:,} {word}{'' if n == 1 else 's'}"
+
+
+def _cell(value: object) -> str:
+    return "" if value is None else f"{value:,}" if isinstance(value, int) else str(value)
+
+
+def _padded(text: str, columns: int, *, right: bool) -> str:
+    blank = " " * (columns - width(text))
+    return blank + text if right else text + blank
+
+
+def _plain(value: object) -> object:
+    return value if isinstance(value, str | int | float | bool | None) else str(value)
