@@ -15,12 +15,21 @@ from contextlib import closing
 from pathlib import Path
 from typing import Any
 
+import hypothesis
 import pytest
 
 from rushes.store.database import Database, open_database
 from tests.kinds import KINDS
 from tests.postgres import Cluster, PostgresUnavailable, shared_server, stop_shared_server
 from tests.world import World
+
+TABLES = (
+    "SELECT tablename AS name FROM pg_tables"
+    " WHERE schemaname = 'public' AND tablename <> 'schema_migrations'"
+)
+RESTART = "SELECT setval(oid, 1, FALSE) FROM pg_class WHERE relkind = 'S'"
+hypothesis.settings.register_profile("rushes", deadline=None)  # a busy machine is no defect
+hypothesis.settings.load_profile("rushes")
 
 RUN = pytest.StashKey[tuple[Path, int]]()
 _numbers = itertools.count(1)
@@ -99,6 +108,14 @@ def postgres_url(
     postgres.drop_database(name)
 
 
+@pytest.fixture(scope="session")
+def sqlite_template(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """An SQLite file with the current schema and nothing in it."""
+    path = tmp_path_factory.mktemp("template") / "rushes.db"
+    prepare_template(f"sqlite:///{path}")
+    return path
+
+
 @pytest.fixture
 def sqlite_url(tmp_path: Path) -> str:
     """An SQLite file of the test's own; it does not exist yet."""
@@ -129,27 +146,33 @@ def postgres_database(
 def db(request: pytest.FixtureRequest) -> Iterator[Database]:
     """An open database with the current schema and nothing in it, on SQLite and on PostgreSQL.
 
-    The PostgreSQL one is emptied, not made anew: that takes 20 ms instead of 500.
+    The PostgreSQL one is emptied, not made anew: that takes 2 ms instead of 500. The SQLite one is
+    a copy of a file: 4 ms instead of 40.
     """
     if request.param == "postgres":
         database: Database = request.getfixturevalue("postgres_database")
         empty(database)
         yield database
         return
-    with closing(open_database(request.getfixturevalue("sqlite_url"))) as database:
-        database.migrate()
+    url: str = request.getfixturevalue("sqlite_url")
+    shutil.copy(request.getfixturevalue("sqlite_template"), url.removeprefix("sqlite:///"))
+    with closing(open_database(url)) as database:
         yield database
 
 
 def empty(database: Database) -> None:
-    """Remove every row of a PostgreSQL database and start its numbers at 1."""
-    with database.connect() as connection:  # type: ignore[attr-defined]
-        rows = connection.execute(
-            "SELECT tablename FROM pg_tables"
-            " WHERE schemaname = 'public' AND tablename <> 'schema_migrations'"
-        ).fetchall()
-        tables = ", ".join(row["tablename"] for row in rows)
-        connection.execute(f"TRUNCATE {tables} RESTART IDENTITY")
+    """Remove every row of a PostgreSQL database and start its numbers at 1.
+
+    Deleting a few rows takes 1 ms, TRUNCATE 60; after many rows it is worth it.
+    """
+    with database._pool.connection() as connection:  # type: ignore[attr-defined]
+        tables = [row["name"] for row in connection.execute(TABLES).fetchall()]
+        many = connection.execute("SELECT count(*) > 1000 AS many FROM tasks").fetchone()["many"]
+        if many:
+            connection.execute(f"TRUNCATE {', '.join(tables)} RESTART IDENTITY")
+        else:
+            connection.execute("; ".join(f"DELETE FROM {table}" for table in tables), prepare=False)
+            connection.execute(RESTART)
 
 
 @pytest.fixture

@@ -11,6 +11,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 from graphlib import CycleError, TopologicalSorter
+from uuid import UUID
 
 from rushes.domain.kind import Kind
 from rushes.errors import Invalid
@@ -124,9 +125,7 @@ def check_json(value: object, limit: int, what: str) -> str:
 
 def check_params(params: Params, kind: Kind, what: str) -> str:
     """Return params as JSON text after the kind's own check."""
-    if not isinstance(params, Mapping):
-        raise Invalid(f"{what} is not an object")
-    text = check_json(params, MAX_PARAMS_BYTES, what)
+    text = _check_object(params, what)
     kind.check(params)
     return text
 
@@ -138,9 +137,31 @@ def check_text(text: str | None, what: str, limit: int = MAX_TEXT) -> None:
         raise Invalid(f"{what} contains a NUL character")
     if len(text) > limit:
         raise Invalid(f"{what} has {len(text)} characters; the limit is {limit}")
+    try:
+        text.encode("utf-8")
+    except UnicodeEncodeError as error:
+        raise Invalid(f"{what} is not text: it has half a character") from error
+
+
+def check_id(id: str) -> None:
+    """Raise Invalid unless `id` is a UUID as both databases write it."""
+    try:
+        usual: str | None = str(UUID(id))
+    except ValueError:
+        usual = None
+    if usual != id:
+        raise Invalid(f"{id[:MAX_NAME]!r} is not a UUID in lower case")
+
+
+def _check_object(params: Params, what: str) -> str:
+    if not isinstance(params, Mapping):
+        raise Invalid(f"{what} is not an object")
+    return check_json(params, MAX_PARAMS_BYTES, what)
 
 
 def _check_texts(request: JobRequest) -> None:
+    if request.id is not None:
+        check_id(request.id)
     for what in ("label", "owner", "dedupe_key", "idempotency_key"):
         check_text(getattr(request, what), what)
     if not request.kind:
@@ -164,17 +185,25 @@ def _check_step(name: str, step: Step, steps: Steps, kinds: Mapping[str, Kind]) 
     for parent in step.after:
         if parent not in steps:
             raise Invalid(f"step {name!r} runs after {parent!r}, which is not a step of the job")
-    _check_fan_out(name, step)
-    if step.each is None:
-        for params in item_params(step):
-            check_params(params, kind, f"params of step {name!r}")
+    if step.each is not None:
+        _check_fan_out(name, step)
+    else:
+        _check_items(name, step, kind)
+
+
+def _check_items(name: str, step: Step, kind: Kind) -> None:
+    if not item_params(step):
+        raise Invalid(f"step {name!r} has no items")
+    for params in item_params(step):
+        check_params(params, kind, f"params of step {name!r}")
 
 
 def _check_fan_out(name: str, step: Step) -> None:
-    if step.each is not None and (step.items is not None or not step.after):
+    """The kind's own check waits for the values."""
+    if step.items is not None or not step.after:
         raise Invalid(f"step {name!r}: each needs a parent and excludes items")
-    if step.items is not None and not step.items:
-        raise Invalid(f"step {name!r} has no items")
+    check_text(step.each, f"each of step {name!r}", MAX_NAME)
+    _check_object(step.params, f"params of step {name!r}")
 
 
 def _check_order(steps: Steps) -> None:
@@ -189,7 +218,8 @@ def _check_size(steps: Steps) -> None:
     if sum(sizes.values()) > MAX_TASKS:
         raise Invalid(f"the job has {sum(sizes.values())} tasks; the limit is {MAX_TASKS}")
     edges = sum(
-        sizes[name] * sum(sizes[parent] for parent in step.after) for name, step in steps.items()
+        sizes[name] * sum(sizes[parent] for parent in set(step.after))
+        for name, step in steps.items()
     )
     if edges > MAX_EDGES:
         raise Invalid(

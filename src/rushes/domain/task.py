@@ -159,4 +159,4 @@ def claim_state(task: Task, *, now: int) -> str:
         return "failed"
     if task.state is State.RUNNING:
         return "expired" if (task.lease_expires_at or 0) <= now else "claimed"
-    return "retrying" if task.failure else "unclaimed"
+    return "retrying" if task.failure and task.state not in FINAL else "unclaimed"

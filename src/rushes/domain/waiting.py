@@ -129,8 +129,10 @@ def _not_claimed(task: Task, facts: Facts) -> Waiting | None:
     able = [refusal for refusal in facts.refusals if not refusal.lacks]
     live = [refusal for refusal in able if not _is_late(refusal, facts)]
     willing = [refusal for refusal in live if refusal.reason is None]
-    if willing:
-        return _behind(willing, facts.line, told)
+    behind = _behind(willing, facts.line, told) if willing else None
+    is_left = any(refusal.reason == Reason.GPU_PREFERRED for refusal in live)
+    if behind is not None or (willing and not is_left):
+        return behind
     reason, text = _nobody(task, facts, able, live)
     until = facts.gpu_until if reason is Reason.GPU_PREFERRED else None
     return Waiting(reason=reason, text=text, until=until, workers=told)

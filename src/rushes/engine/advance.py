@@ -19,7 +19,6 @@ from rushes.engine.journal import Journal
 from rushes.errors import Invalid
 from rushes.store.database import Row, Transaction
 
-
 Feed = tuple[str, str, bool]
 """What a fan-out reads from a parent: its step, the name of the list, whether it must be there."""
 
@@ -132,7 +131,9 @@ def feed(
     counts = [
         {"job_id": row["job_id"], "step": step, "n": len(values)} for row, step, values in brought
     ]
-    templates = {(row["job_id"], row["step"]): row for row in tx.rows("feed", values=counts)}
+    templates = {
+        (row["job_id"], row["step"]): row for row in tx.rows("count_values", values=counts)
+    }
     for row, step, values in brought:
         template = templates.get((row["job_id"], step))
         if template is not None:
@@ -161,6 +162,8 @@ def _values(task_id: int, result: str, field: str, required: bool) -> list[dict[
         return listed(result, field, required=required)
     except Invalid as error:
         raise Rejected(task_id, error.message) from error
+    except ValueError as error:
+        raise Rejected(task_id, f"the result is not JSON: {error}") from error
 
 
 def _check_values(

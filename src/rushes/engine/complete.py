@@ -10,7 +10,7 @@ import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, replace
 
-from rushes.domain.failure import Failure, failure
+from rushes.domain.failure import MESSAGE_LIMIT, Failure, clean, failure
 from rushes.domain.outcome import Beat, Done, Exchange, Failed, HandedBack, Outcome
 from rushes.domain.retry import LIGHT, jittered, may_retry
 from rushes.domain.task import Claim, Move, State
@@ -67,7 +67,7 @@ def extend(
     def work(tx: Transaction) -> dict[int, str]:
         kept = {
             row["id"]
-            for row in tx.rows("extend", owner=owner, claims=[asdict(beat) for beat in ordered])
+            for row in tx.rows("extend", owner=owner, claims=[_news(beat) for beat in ordered])
         }
         gone = [beat.id for beat in ordered if beat.id not in kept]
         return _why_gone(tx, gone) if gone else {}
@@ -150,7 +150,8 @@ def _complete(
         return []
     _record(tx, finished, "done")
     journal.moved(Move.COMPLETE, finished, worker=owner)
-    results = {outcome.id: outcome.result for outcome in done}
+    told = {(outcome.id, outcome.epoch): outcome.result for outcome in done}
+    results = {row["id"]: told[row["id"], row["epoch"]] for row in finished}
     feeding = [row for row in finished if row["feeds"] is not None]
     if feeding:
         feed(tx, engine, feeding, results)
@@ -265,6 +266,14 @@ def _refused(tx: Transaction, owner: str, outcomes: Sequence[Outcome]) -> frozen
                 row["id"] for row in tx.rows("replayed", owner=owner, claims=claims, outcomes=words)
             }
     return frozenset(outcome.id for outcome in outcomes if outcome.id not in replayed)
+
+
+def _news(beat: Beat) -> dict[str, object]:
+    """Return what a beat says as it can be stored: one bad text must not end all leases."""
+    percent = None if beat.progress is None else max(0, min(100, beat.progress))
+    texts = {name: getattr(beat, name) for name in ("phase", "message")}
+    cleaned = {name: text and clean(text, MESSAGE_LIMIT) for name, text in texts.items()}
+    return {**asdict(beat), **cleaned, "progress": percent}
 
 
 def _why_gone(tx: Transaction, ids: Iterable[int]) -> dict[int, str]:

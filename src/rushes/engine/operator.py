@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
+from contextlib import suppress
 
 from rushes.domain.event import EventType
 from rushes.domain.failure import KilledBy
@@ -30,6 +31,7 @@ def kill(
     now: int | None = None,
 ) -> Job:
     """Stop a job at once: every lease of it is dead. Killing a killed job changes nothing."""
+    jobs.check_id(job_id)
     check_text(reason, "the reason")
     check_text(name, "the name")
 
@@ -59,6 +61,7 @@ def requeue(
 
     Returns how many tasks run again. Raises Conflict when there is nothing to try.
     """
+    jobs.check_id(job_id)
 
     def work(tx: Transaction) -> int:
         tx.run("lock_job", job_id=job_id)
@@ -70,10 +73,16 @@ def requeue(
 
 
 def requeue_failed(engine: Engine, error_code: str, *, by: str | None = None) -> dict[str, int]:
-    """Try every job again that has a task in error with this code. Returns {job: tasks}."""
-    pattern = f'%"error_code": "{error_code}"%'
-    rows = engine.db.read(lambda tx: tx.rows("failed_with_code", pattern=pattern))
-    return {row["job_id"]: requeue(engine, row["job_id"], by=by) for row in rows}
+    """Try every job again that has a task in error with this code. Returns {job: tasks}.
+
+    A job that cannot be tried again, because a newer one stands in its place, is left out.
+    """
+    rows = engine.db.read(lambda tx: tx.rows("failed_with_code", code=error_code))
+    tried: dict[str, int] = {}
+    for row in rows:
+        with suppress(Conflict):
+            tried[row["job_id"]] = requeue(engine, row["job_id"], by=by)
+    return tried
 
 
 def set_priority(
@@ -89,6 +98,7 @@ def set_priority(
 
     def work(tx: Transaction) -> Job:
         job = jobs.get(tx, job_id)
+        tx.run("lock_job", job_id=job_id)
         _reprioritise(tx, engine, job, priority)
         if not tx.rows("set_priority", id=job_id, priority=priority, version=version):
             raise Conflict(

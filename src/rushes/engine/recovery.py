@@ -195,7 +195,12 @@ def _claim(row: Row, code: str, now: int) -> dict[str, object]:
         failed_at=now,
         killed_by=_killed_by(row["cause"]),
     )
-    return {"id": row["id"], "epoch": row["epoch"], "failure": record.to_json()}
+    return {
+        "id": row["id"],
+        "epoch": row["epoch"],
+        "losses": row["losses"],
+        "failure": record.to_json(),
+    }
 
 
 def _code(cause: str) -> str:

@@ -25,7 +25,7 @@ from rushes.domain.kind import stage_offer
 from rushes.engine.advance import Feed
 from rushes.engine.engine import Engine, millis
 from rushes.engine.journal import Journal
-from rushes.errors import ActiveJobExists, KeyReused
+from rushes.errors import ActiveJobExists, Conflict, Invalid, KeyReused
 from rushes.observability import failpoints
 from rushes.store.database import Row, Transaction
 from rushes.store.ids import new_id
@@ -54,20 +54,33 @@ def submit_many(
     wanted = [replace(request, id=request.id or new_id()) for request in requests]
     for request in wanted:
         validate(request, engine.kinds)
+    _check_ids(wanted)
 
     submitted = engine.db.transact(lambda tx: _submit(tx, engine, wanted), now=now)
     failpoints.hit("job.after_commit")
     return submitted
 
 
+def _check_ids(requests: Sequence[JobRequest]) -> None:
+    seen: set[str] = set()
+    for id, _ in _by_id(requests):
+        if id in seen:
+            raise Invalid(f"job {id} is asked for twice")
+        seen.add(id)
+
+
 def _submit(tx: Transaction, engine: Engine, requests: Sequence[JobRequest]) -> list[Submitted]:
     known = {id: job for id, request in _by_id(requests) if (job := _known_by_key(tx, request))}
-    fresh = [request for id, request in _by_id(requests) if id not in known]
-    inserted = _insert_jobs(tx, fresh)
-    for id, request in _by_id(fresh):
-        known[id] = Submitted(id) if id in inserted else _rival(tx, request)
+    created: list[JobRequest] = []
+    while fresh := [request for id, request in _by_id(requests) if id not in known]:
+        inserted = _insert_jobs(tx, fresh)
+        created += [request for id, request in _by_id(fresh) if id in inserted]
+        for id, request in _by_id(fresh):
+            job = Submitted(id) if id in inserted else _rival(tx, request)
+            if job is not None:  # else the rival has ended since, and left its place
+                known[id] = job
 
-    _insert_tasks(tx, engine, [request for id, request in _by_id(fresh) if id in inserted])
+    _insert_tasks(tx, engine, created)
     failpoints.hit("job.before_commit")
     return [known[id] for id, _ in _by_id(requests)]
 
@@ -96,15 +109,7 @@ def _known_by_key(tx: Transaction, request: JobRequest) -> Submitted | None:
     return Submitted(known["job_id"], created=known["job_id"] == request.id)
 
 
-def _point_key(tx: Transaction, request: JobRequest, answer: Submitted) -> None:
-    tx.run(
-        "point_key", owner=request.owner or "", key=request.idempotency_key, job_id=answer.job_id
-    )
-
-
 def _insert_jobs(tx: Transaction, requests: Sequence[JobRequest]) -> set[str]:
-    if not requests:
-        return set()
     rows = tx.rows("add_jobs", jobs=[_job_row(request) for request in requests])
     return {row["id"] for row in rows}
 
@@ -135,17 +140,25 @@ def _plan_entry(name: str, step: Step) -> dict[str, object]:
     }
 
 
-def _rival(tx: Transaction, request: JobRequest) -> Submitted:
+def _rival(tx: Transaction, request: JobRequest) -> Submitted | None:
     """Return the job that kept this one from being made, if it is the same request."""
-    [rival] = tx.rows("rival", id=request.id, dedupe_key=request.dedupe_key)
+    rivals = tx.rows("rival", id=request.id, dedupe_key=request.dedupe_key)
+    if not rivals:
+        return None
+    [rival] = rivals
+    is_same = rival["request_hash"] == request_hash(request)
     if rival["id"] == request.id:
+        if not is_same:
+            raise Conflict(f"{request.id} is another job", job_id=rival["id"])
         return Submitted(rival["id"])
-    if rival["request_hash"] != request_hash(request):
+    if not is_same:
         raise ActiveJobExists(
             f"job {rival['id']} is active for {request.dedupe_key!r}",
             job_id=rival["id"],
             hint="wait for it, or kill it first",
         )
+    owner, key = request.owner or "", request.idempotency_key
+    tx.run("point_key", owner=owner, key=key, job_id=rival["id"])
     return Submitted(rival["id"], created=False)
 
 
@@ -238,7 +251,12 @@ def _edges(request: JobRequest, ids: dict[tuple[str, str], list[int]]) -> Iterab
 def request_hash(request: JobRequest) -> str:
     """Return a digest of what is asked for, without the keys it is asked under."""
     steps = {
-        name: [*_plan_entry(name, step).values(), [dict(params) for params in item_params(step)]]
+        name: [
+            *_plan_entry(name, step).values(),
+            step.optional,
+            step.max_attempts,
+            [dict(params) for params in item_params(step)],
+        ]
         for name, step in request.steps.items()
     }
     asked = [
@@ -246,6 +264,7 @@ def request_hash(request: JobRequest) -> str:
         request.label,
         request.owner,
         request.priority,
+        request.run_at,
         dict(request.spec),
         steps,
     ]

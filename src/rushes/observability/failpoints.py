@@ -9,6 +9,7 @@ only the n-th time the place is reached.
 from __future__ import annotations
 
 import os
+import re
 import signal
 import time
 from collections.abc import Callable
@@ -34,7 +35,9 @@ NAMES = frozenset(
         "orchestrator.after_advance",
     }
 )
-ACTIONS = ("error", "kill", "delay")
+_ENTRY = re.compile(
+    r"(?P<name>[a-z_.]+)=(?P<action>error|kill|delay)(:(?P<argument>[0-9]+))?(@(?P<only>[0-9]+))?"
+)
 
 
 @dataclass(slots=True)
@@ -88,9 +91,8 @@ def _act(name: str, failpoint: Failpoint) -> None:
 
 
 def _parse(entry: str) -> tuple[str, Failpoint]:
-    name, _, rest = entry.strip().partition("=")
-    rest, _, only = rest.partition("@")
-    action, _, argument = rest.partition(":")
-    if name not in NAMES or action not in ACTIONS or not (argument or "0").isdigit():
+    match = _ENTRY.fullmatch(entry.strip())
+    if match is None or match["name"] not in NAMES:
         raise Invalid(f"not a failpoint: {entry}", hint=f"names: {', '.join(sorted(NAMES))}")
-    return name, Failpoint(action, int(argument or 0), int(only) if only else None)
+    only = int(match["only"]) if match["only"] else None
+    return match["name"], Failpoint(match["action"], int(match["argument"] or 0), only)

@@ -36,7 +36,7 @@ class Transaction(Protocol):
         """Run a named statement and return its rows."""
 
     def run(self, statement: str, **params: object) -> None:
-        """Run a named statement whose rows nobody needs; it may be sent with the next one."""
+        """Run a named statement whose rows nobody needs."""
 
 
 class Database(Protocol):

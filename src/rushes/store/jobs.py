@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 
+from rushes.domain import graph
 from rushes.domain.job import Job, Status
 from rushes.errors import Invalid, NotFound
 from rushes.store.database import Row, Transaction
@@ -13,7 +14,16 @@ SHORTEST = 4
 HEX = frozenset("0123456789abcdef-")
 
 
+def check_id(job_id: str) -> None:
+    """Raise NotFound for what is no id at all; PostgreSQL could not even look for it."""
+    try:
+        graph.check_id(job_id)
+    except Invalid as error:
+        raise NotFound(f"there is no job {job_id}") from error
+
+
 def get(tx: Transaction, job_id: str) -> Job:
+    check_id(job_id)
     rows = tx.rows("job", id=job_id)
     if not rows:
         raise NotFound(f"there is no job {job_id}")

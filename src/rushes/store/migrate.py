@@ -8,6 +8,7 @@ half way leaves nothing; a lock lets several processes start at once.
 from __future__ import annotations
 
 import sqlite3
+from collections.abc import Sequence
 from importlib import resources
 from typing import Any
 
@@ -22,7 +23,10 @@ TABLE = (
 )
 
 
-def migrations() -> list[tuple[int, str, str]]:
+Migration = tuple[int, str, str]
+
+
+def migrations() -> list[Migration]:
     """Return (number, name, text) of every migration, in order."""
     folder = resources.files("rushes.store").joinpath("migrations")
     files = sorted(
@@ -50,9 +54,11 @@ def check_version(version: int) -> None:
         )
 
 
-def upgrade_sqlite(connection: sqlite3.Connection) -> list[str]:
+def upgrade_sqlite(
+    connection: sqlite3.Connection, history: Sequence[Migration] | None = None
+) -> list[str]:
     applied = []
-    for number, name, text in migrations():
+    for number, name, text in history or migrations():
         connection.execute("BEGIN IMMEDIATE")  # the driver does not begin one for DDL by itself
         try:
             connection.execute(TABLE)
@@ -67,9 +73,11 @@ def upgrade_sqlite(connection: sqlite3.Connection) -> list[str]:
     return applied
 
 
-def upgrade_postgres(connection: psycopg.Connection[Any]) -> list[str]:
+def upgrade_postgres(
+    connection: psycopg.Connection[Any], history: Sequence[Migration] | None = None
+) -> list[str]:
     applied = []
-    for number, name, text in migrations():
+    for number, name, text in history or migrations():
         with connection.transaction():
             connection.execute("SELECT pg_advisory_xact_lock(%s)", (LOCK,))
             connection.execute(TABLE)

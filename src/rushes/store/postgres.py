@@ -1,4 +1,4 @@
-"""PostgreSQL: READ COMMITTED, a small pool, statements prepared and sent in pipelines.
+"""PostgreSQL: READ COMMITTED, a small pool, prepared statements.
 
 The planner is told to walk indexes: every statement here is meant to, and a plan that was
 cached while a table was tiny would otherwise scan it when it has grown.
@@ -41,6 +41,7 @@ TRANSIENT = (
     pg.SerializationFailure,
     pg.DeadlockDetected,
     pg.LockNotAvailable,
+    pg.UniqueViolation,  # a rival was first by a moment; the next try sees it and says so
     pg.OperationalError,
     pg.InterfaceError,
     PoolTimeout,
@@ -122,7 +123,7 @@ class PostgresDatabase:
         self._pool.close()
 
     def _attempt(self, work: Callable[[Transaction], T], now: int | None) -> tuple[T, set[str]]:
-        with self._pool.connection() as connection, connection.pipeline(), connection.transaction():
+        with self._pool.connection() as connection, connection.transaction():
             transaction = PostgresTransaction(connection, now)
             result = work(transaction)
         return result, transaction.woken

@@ -52,6 +52,7 @@ RETURNING id
 -- name: close_jobs
 -- Count off tasks that became final, and end the job with the last one. A job cannot be
 -- killed here: that ends all its tasks in one go (`end_killed`).
+-- Active jobs are told by finished_at: by their status SQLite would join the batch with all of them.
 UPDATE jobs
    SET open_tasks = jobs.open_tasks - c.closed,
        failed_tasks = jobs.failed_tasks + c.failed,
@@ -64,7 +65,7 @@ UPDATE jobs
                           WHEN {now} < jobs.started_at THEN jobs.started_at ELSE {now} END
   FROM {rows:closed(id uuid, closed integer, failed integer, warned integer, failure text)} AS c
  WHERE jobs.id = c.id
-   AND jobs.status IN ('queued', 'running')
+   AND jobs.finished_at IS NULL
 RETURNING jobs.id, jobs.status
 
 -- name: add_open_tasks

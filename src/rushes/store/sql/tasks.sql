@@ -121,7 +121,12 @@ UPDATE tasks
 RETURNING tasks.id
 
 -- name: lock_job
-SELECT tasks.id FROM tasks WHERE tasks.job_id = :job_id ORDER BY tasks.id FOR UPDATE  --@postgres
+-- Running tasks first, as a completion does: it locks its own task, then the children of it,
+-- and a finalizer has a smaller id than the tasks that its fan-out added.
+SELECT tasks.id  --@postgres
+  FROM tasks  --@postgres
+ WHERE tasks.job_id = :job_id  --@postgres
+ ORDER BY tasks.state <> 'running', tasks.id FOR UPDATE  --@postgres
 
 -- name: complete
 -- RUNNING -> DONE, only for the very claim that did the work. The owner alone is not enough:
@@ -238,10 +243,11 @@ UPDATE tasks
        last_owner = tasks.lease_owner,
        lease_owner = NULL,
        lease_expires_at = NULL
-  FROM {rows:claims(id bigint, epoch integer, failure text)} AS c
+  FROM {rows:claims(id bigint, epoch integer, losses integer, failure text)} AS c
  WHERE tasks.id = c.id
    AND tasks.state = 'running'
    AND tasks.lease_epoch = c.epoch
+   AND tasks.losses = c.losses
    AND (:certain OR {abandoned} IS NOT NULL)
 RETURNING tasks.id, tasks.job_id, tasks.lease_epoch AS epoch, tasks.lane, tasks.last_owner AS owner
 
@@ -255,10 +261,11 @@ UPDATE tasks
        last_owner = tasks.lease_owner,
        lease_owner = NULL,
        lease_expires_at = NULL
-  FROM {rows:claims(id bigint, epoch integer, failure text)} AS c
+  FROM {rows:claims(id bigint, epoch integer, losses integer, failure text)} AS c
  WHERE tasks.id = c.id
    AND tasks.state = 'running'
    AND tasks.lease_epoch = c.epoch
+   AND tasks.losses = c.losses
    AND (:certain OR {abandoned} IS NOT NULL)
 RETURNING tasks.id, tasks.job_id, tasks.lease_epoch AS epoch, tasks.step, tasks.item, tasks.state, tasks.optional,
           tasks.has_children, tasks.failure,
@@ -390,12 +397,13 @@ SELECT id, job_id, each
  LIMIT :n
 
 -- name: advance
--- NEW -> READY for tasks whose parents are out of the way and whose time has come.
+-- NEW -> READY for tasks whose parents are out of the way and whose time has come. They are
+-- found by id: `< 1` keeps PostgreSQL from joining the batch with all of the index tasks_later.
 UPDATE tasks
    SET state = 'ready', ready_at = {now}, due_at = coalesce(due_at, {now} + wait_ms)
  WHERE id IN (SELECT id FROM {ids:tasks} AS t)
    AND state = 'new'
-   AND open_parents = 0
+   AND open_parents < 1
    AND each IS NULL
    AND run_at <= {now}
 RETURNING id, job_id, lease_epoch AS epoch, lane
@@ -403,7 +411,7 @@ RETURNING id, job_id, lease_epoch AS epoch, lane
 -- name: next_due
 SELECT min(run_at) AS at FROM tasks WHERE state = 'new' AND open_parents = 0
 
--- name: feed
+-- name: count_values
 -- Count the values that finished parents bring to fan-outs. The row's lock makes the sum exact.
 UPDATE tasks
    SET fed = tasks.fed + f.n
@@ -539,7 +547,8 @@ SELECT DISTINCT lane FROM tasks WHERE state = 'ready'
 SELECT DISTINCT job_id
   FROM tasks
  WHERE state = 'error'
-   AND failure LIKE :pattern
+   AND CAST(failure AS json) ->> 'error_code' = :code  --@postgres
+   AND failure ->> 'error_code' = :code  --@sqlite
  ORDER BY job_id
 
 -- name: unadvanced

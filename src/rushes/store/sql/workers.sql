@@ -58,8 +58,8 @@ SELECT {worker_columns},
   FROM workers
  ORDER BY workers.name
 
--- name: local_owners
--- Processes of this machine's workers, to be checked against the live ones.
+-- name: lease_owners
+-- Processes that hold tasks.
 SELECT DISTINCT lease_owner AS owner
   FROM tasks
  WHERE state = 'running'

@@ -1,0 +1,118 @@
+"""A stage's result becomes rows in the very transaction that ends its task."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from rushes.domain.graph import Step
+from rushes.domain.outcome import Done
+from rushes.engine import complete
+from rushes.engine.engine import Finished
+from rushes.errors import Unavailable
+from rushes.store.database import Database, Transaction
+from tests.kinds import KINDS
+from tests.world import World, armed, sql
+
+
+def project(tx: Transaction, task: Finished) -> None:
+    """Write a row that a test can look for; refuse a result that says so."""
+    said = json.loads(task.result)
+    if said == "refuse":
+        raise ValueError("no such frame")
+    if said == "break":
+        raise RuntimeError("a bug")
+    tx.run("pause", kind=f"{task.kind}-{task.item}", paused_by=str(said), reason=task.step)
+
+
+@pytest.fixture
+def world(db: Database) -> World:
+    return World(db, KINDS, projections={"noop": project})
+
+
+def test_rows_and_completion_are_committed_together(world: World):
+    """000-053, 000-069, 003-025."""
+    world.submit({"noop": Step(items=[{}, {}])})
+    claims = world.claim(world.worker(), 2)
+
+    for claim in claims:
+        world.complete(claim, claim.item * 10)
+
+    assert _rows(world) == [("noop-0", "0"), ("noop-1", "10")]
+    assert [world.task(claim.id).state for claim in claims] == ["done", "done"]
+
+
+def test_rows_vanish_with_a_completion_that_breaks(world: World):
+    """003-025, 000-118."""
+    world.submit()
+    [claim] = world.claim(world.worker())
+    with armed("complete.before_commit=error"), pytest.raises(Unavailable):
+        world.complete(claim, 1)
+
+    assert _rows(world) == []
+    assert world.task(claim.id).state == "running"
+
+
+def test_stale_completion_writes_no_rows(world: World):
+    """001-014, 000-117."""
+    world.submit()
+    [claim] = world.claim(world.worker())
+    world.hand_back(claim)
+
+    accepted = world.complete(claim, 1)
+
+    assert not accepted
+    assert _rows(world) == []
+
+
+def test_repeated_completion_writes_its_rows_once(world: World):
+    world.submit()
+    [claim] = world.claim(world.worker())
+    world.complete(claim, 1)
+
+    world.complete(claim, 2)
+
+    assert _rows(world) == [("noop-0", "1")]
+
+
+def test_result_that_cannot_be_stored_fails_its_task_alone(world: World):
+    """001-025, 004-037."""
+    job_id = world.submit({"noop": Step(items=[{}] * 3)})
+    owner = world.worker()
+    claims = world.claim(owner, 3)
+    results = ["1", '"refuse"', "3"]
+    outcomes = [Done(c.id, c.epoch, r) for c, r in zip(claims, results, strict=True)]
+
+    refused = complete.report(world.engine, owner, outcomes, now=world.now)
+
+    assert refused == frozenset()
+    assert world.states(job_id) == {"noop": ["done", "error", "done"]}
+    assert _rows(world) == [("noop-0", "1"), ("noop-2", "3")]
+    failure = json.loads(world.task(claims[1].id).failure)
+    assert failure["error_code"] == "OUTPUT_INVALID"
+    assert "no such frame" in failure["error"]
+
+
+def test_bug_in_a_projection_is_nobodys_fault_and_changes_nothing(world: World):
+    world.submit()
+    [claim] = world.claim(world.worker())
+
+    with pytest.raises(RuntimeError, match="a bug"):
+        world.complete(claim, "break")
+
+    assert world.task(claim.id).state == "running"
+
+
+def test_kind_without_a_projection_writes_no_rows(world: World):
+    world.submit({"split": Step()})
+    [claim] = world.claim(world.worker())
+
+    world.complete(claim, "refuse")
+
+    assert world.task(claim.id).state == "done"
+
+
+def _rows(world: World) -> list[tuple[str, str]]:
+    rows = sql(world.db, "SELECT kind, paused_by FROM pauses ORDER BY kind")
+    return [(row["kind"], row["paused_by"]) for row in rows]
