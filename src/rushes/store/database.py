@@ -21,6 +21,7 @@ Row = Mapping[str, Any]
 T = TypeVar("T")
 
 TRIES = 5
+_to_json = json.JSONEncoder(separators=(",", ":")).encode
 
 
 class Transaction(Protocol):
@@ -93,7 +94,7 @@ def retrying(attempt: Callable[[], T], is_transient: Callable[[Exception], bool]
 def encode(params: dict[str, object]) -> dict[str, object]:
     """Return the parameters as a driver takes them."""
     return {
-        name: json.dumps(value, separators=(",", ":")) if isinstance(value, list) else value
+        name: _to_json(value) if isinstance(value, list) else value
         for name, value in params.items()
     }
 

@@ -25,6 +25,7 @@ Connection = psycopg.Connection[DictRow]
 
 CONNECT_SECONDS = 10
 CHANNEL = "rushes"
+ONE_ACTIVE = "jobs_one_active"  # the index in 0001_engine.sql
 OPTIONS = " ".join(
     f"-c {setting}"
     for setting in (
@@ -41,7 +42,6 @@ TRANSIENT = (
     pg.SerializationFailure,
     pg.DeadlockDetected,
     pg.LockNotAvailable,
-    pg.UniqueViolation,  # a rival was first by a moment; the next try sees it and says so
     pg.OperationalError,
     pg.InterfaceError,
     PoolTimeout,
@@ -157,4 +157,9 @@ def _configure(connection: psycopg.Connection[Any]) -> None:
 def _is_transient(error: Exception) -> bool:
     if isinstance(error, PoolClosed | pg.QueryCanceled):
         return False
-    return isinstance(error, TRANSIENT)
+    return isinstance(error, TRANSIENT) or _is_rival(error)
+
+
+def _is_rival(error: Exception) -> bool:
+    """Whether another job took the place by a moment; the next try sees it and says so."""
+    return isinstance(error, pg.UniqueViolation) and error.diag.constraint_name == ONE_ACTIVE
