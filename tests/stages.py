@@ -124,3 +124,15 @@ def false(task: TaskContext) -> None:
 def slowish(_task: TaskContext) -> None:
     """Short, but far from nothing."""
     time.sleep(0.03)
+
+
+class Brittle(BaseModel):
+    fails_on_attempts: int = 0
+
+
+@stage("brittle", lane="short", short=True, params=Brittle)
+def brittle(task: TaskContext) -> int:
+    """Fail for good in the first claims, as many as it is told, then work."""
+    if task.claim.epoch <= task.params(Brittle).fails_on_attempts:
+        raise Permanent("not in this claim")
+    return task.claim.id

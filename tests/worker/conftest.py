@@ -45,14 +45,15 @@ class Shop(World):
 
     @contextmanager
     def working(
-        self, name: str = "ann", slots: int = 2, timing: Timing = TIMING
+        self, name: str = "ann", slots: int = 2, timing: Timing = TIMING, *, hints: bool = True
     ) -> Iterator[Worker]:
         """A worker that works while the block runs and is drained at its end."""
         lanes = {"default": slots, "short": slots}
         owner = register(self.engine, Introduction(name=name, lanes=lanes, kinds=frozenset(STAGES)))
         worker = Worker(LocalSession(self.engine, owner), STAGES, lanes, timing=timing)
         notifier = open_notifier(self.db)
-        notifier.listen(worker.hint)
+        if hints:
+            notifier.listen(worker.hint)
         thread = threading.Thread(target=worker.run)
         thread.start()
         try:

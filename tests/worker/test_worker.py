@@ -54,6 +54,14 @@ def test_short_tasks_are_claimed_ahead_and_all_run_once(shop: Shop) -> None:
     assert len(shop.attempts(job)) == 1_000
 
 
+def test_every_lane_is_polled_when_no_hint_arrives(shop: Shop) -> None:
+    """000-045, 003-046: a lost hint costs a poll, nothing else."""
+    with shop.working(hints=False):
+        for kind in ("nap", "noop", "nap", "noop"):
+            job = shop.submit({kind: Step()})
+            until(lambda job=job: finished(shop, job))  # type: ignore[misc]
+
+
 def test_failure_for_good_is_not_tried_again(shop: Shop) -> None:
     """002-050, 004-016, 004-019."""
     job = shop.submit({"fail": Step()})

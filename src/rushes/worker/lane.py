@@ -44,6 +44,9 @@ class Lane:
                 target=self._slot, args=(stages, ended), name=name, daemon=True
             ).start()
 
+    def has_room(self) -> bool:
+        return self.outstanding < self.slots or self.want(with_report=False) > 0
+
     def want(self, *, with_report: bool) -> int:
         """How many tasks to ask for. A long queue is refilled by halves, or with a report."""
         room = self.slots + self._ahead - self.outstanding

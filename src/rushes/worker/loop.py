@@ -68,6 +68,7 @@ class Worker:
         self._oldest = 0.0
         self._silent: list[int] = []  # finished without an outcome: lost or killed
         self._next_poll = 0.0
+        self._hinted = False  # since the last exchange began
         self._pause_until = 0.0
         self._failures = 0
         self._mode = Mode.ACTIVE
@@ -95,9 +96,8 @@ class Worker:
     def hint(self) -> None:
         """There may be work. Called from any thread."""
         with self._news:
-            self._next_poll = 0.0
-            for lane in self._lanes.values():
-                lane.dry = False
+            self._hinted = True
+            self._look_everywhere()
             self._news.notify()
 
     def drain(self) -> None:
@@ -120,23 +120,19 @@ class Worker:
         return False
 
     def _due_at(self) -> float:
-        due = self._next_poll if self._has_room() else time.monotonic() + LONGEST
+        due = self._claim_at()
         if self._outcomes or self._silent:
             busy = sum(lane.outstanding for lane in self._lanes.values())
             flush = len(self._outcomes) >= FLUSH_COUNT or not busy
             due = min(due, 0.0 if flush else self._oldest + FLUSH_AGE)
         return max(due, self._pause_until)
 
-    def _has_room(self) -> bool:
-        if self._mode is not Mode.ACTIVE:
-            return False
-        now = time.monotonic()
-        for lane in self._lanes.values():
-            if lane.dry and self._next_poll <= now:
-                lane.dry = False
-            if lane.outstanding < lane.slots or lane.want(with_report=False):
-                return True
-        return False
+    def _claim_at(self) -> float:
+        """When to ask for work: at once while a lane had some, else at the next poll."""
+        roomy = [lane for lane in self._lanes.values() if lane.has_room()]
+        if self._mode is not Mode.ACTIVE or not roomy:
+            return time.monotonic() + LONGEST
+        return self._next_poll if all(lane.dry for lane in roomy) else 0.0
 
     def _round(self) -> None:
         """One exchange: send what is finished, ask for as much as there is room for."""
@@ -158,16 +154,25 @@ class Worker:
         with self._news:
             outcomes, self._outcomes = self._outcomes, []
             silent, self._silent = self._silent, []
+            self._hinted = False
             wanted: dict[str, int] = {}
+            if self._next_poll <= time.monotonic():
+                self._look_everywhere()
             if self._mode is Mode.ACTIVE and not self._stopping:
                 for lane in self._lanes.values():
                     n = lane.want(with_report=bool(outcomes))
                     if n > 0:
                         wanted[lane.name] = n
-            poll = self._timing.poll.total_seconds()
-            self._next_poll = time.monotonic() + random.uniform(0.8, 1.2) * poll
         self._held.drop(silent)
         return outcomes, wanted
+
+    def _look_everywhere(self) -> None:
+        """An empty lane may have work again: a hint came, or it is time to poll."""
+        self._next_poll = (
+            time.monotonic() + random.uniform(0.8, 1.2) * self._timing.poll.total_seconds()
+        )
+        for lane in self._lanes.values():
+            lane.dry = False
 
     def _before_report(self, outcomes: Sequence[Outcome]) -> None:
         """Keep what goes with an outcome: logs, programs run, the last checkpoint."""
@@ -203,8 +208,8 @@ class Worker:
             for name, asked in want.items():
                 self._lanes[name].filled(asked, got[name])
                 self._lanes[name].outstanding += got[name]
-            if any(got[name] == asked for name, asked in want.items()):
-                self._next_poll = 0.0
+            if self._hinted:  # the work it told of may have come too late for this claim
+                self._look_everywhere()
         for context in contexts:
             self._lane_of(context).put(context)
 
