@@ -42,11 +42,12 @@ SELECT job_id, request_hash FROM idempotency_keys WHERE owner = :owner AND key =
 DELETE FROM idempotency_keys WHERE created_at < {now} - :age_ms
 
 -- name: start_jobs
--- QUEUED -> RUNNING at the first claim.
+-- QUEUED -> RUNNING at the first claim. A queued job is told by its times, as in `close_jobs`.
 UPDATE jobs
    SET status = 'running', started_at = coalesce(started_at, {now}), updated_at = {now}
  WHERE id IN (SELECT id FROM {rows:jobs(id uuid)} AS j)
-   AND status = 'queued'
+   AND started_at IS NULL
+   AND finished_at IS NULL
 RETURNING id
 
 -- name: close_jobs
