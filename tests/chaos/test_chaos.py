@@ -35,6 +35,7 @@ SOAK = os.environ.get("RUSHES_SOAK") == "1"
 KILLS = 2_500 if SOAK else 50
 TASKS = 20  # per job
 ENDS_WITHIN = 60
+LONG = pytest.mark.soak if SOAK else pytest.mark.timeout(120)
 
 
 @contextmanager
@@ -107,7 +108,7 @@ def check(engine: Engine, submitted: list[str]) -> None:
         assert json.loads(rows[-1].result or "") == {"results": TASKS, "distinct": TASKS}
 
 
-@pytest.mark.timeout(0 if SOAK else 120)
+@LONG
 def test_killed_workers_lose_nothing_on_sqlite(sqlite_url: str) -> None:
     """000-112, 000-155, 000-160, 001-018, 003-076."""
     with engine_on(sqlite_url) as engine, Fleet(sqlite_url, 4, seed=1, **ENDLESS) as fleet:
@@ -117,7 +118,7 @@ def test_killed_workers_lose_nothing_on_sqlite(sqlite_url: str) -> None:
         check(engine, submitted)
 
 
-@pytest.mark.timeout(0 if SOAK else 120)
+@LONG
 def test_killed_workers_and_a_failing_server_lose_nothing_on_postgres() -> None:
     """000-112, 000-155, 000-157, 000-160, 001-018, 003-028."""
     with PostgresServer(fsync=False) as server:
