@@ -61,23 +61,25 @@ def status(tasks: Iterable[TaskFacts]) -> Status:
 
 
 def progress(tasks: Iterable[TaskFacts], weights: Mapping[str, int]) -> int:
+    """Return 0…100 of the job that has these tasks; see `percent`."""
+    seen = list(tasks)
+    by_step: dict[str, list[int]] = {}
+    for task in seen:
+        by_step.setdefault(task.step, []).append(_shown(task))
+    means = {step: sum(values) / len(values) for step, values in by_step.items()}
+    return percent(status(seen), means, {**dict.fromkeys(means, 1), **weights})
+
+
+def percent(status: Status, means: Mapping[str, float], weights: Mapping[str, int]) -> int:
     """Return 0…100: the weighted mean over steps of the mean of their tasks.
 
     Never falls within a series of attempts, because no task's own progress does and a
     step that fans out had 0 before. 100 only when the job is completed.
     """
-    seen = list(tasks)
-    by_step: dict[str, list[int]] = {step: [] for step in weights}
-    for task in seen:
-        by_step.setdefault(task.step, []).append(_shown(task))
-    total = sum(weights.get(step, 1) for step in by_step)
-    reached = sum(
-        weights.get(step, 1) * sum(values) / len(values)
-        for step, values in by_step.items()
-        if values
-    )
-    if status(seen) is Status.COMPLETED:
+    if status is Status.COMPLETED:
         return 100
+    total = sum(weights.values())
+    reached = sum(weight * means.get(step, 0) for step, weight in weights.items())
     return min(99, int(reached / total)) if total else 0
 
 

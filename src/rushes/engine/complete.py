@@ -17,9 +17,18 @@ from rushes.domain.task import Claim, Move, State
 from rushes.engine.advance import Rejected, feed, settle
 from rushes.engine.claim import take
 from rushes.engine.engine import Engine, Finished, millis
-from rushes.engine.journal import Journal
+from rushes.engine.journal import Journal, record_attempts
 from rushes.observability import failpoints
 from rushes.store.database import Row, Transaction
+
+Claims = list[dict[str, object]]
+ENDS = {
+    Move.COMPLETE: ("complete", "done"),
+    Move.FAIL: ("fail", "failed"),
+    Move.RETRY: ("retry", "retried"),
+    Move.HAND_BACK: ("hand_back", "handed_back"),
+}
+"""The moves by which a worker ends an attempt: the statement, and the word for the outcome."""
 
 
 def exchange(
@@ -142,14 +151,10 @@ def _settle_outcomes(
 def _complete(
     tx: Transaction, engine: Engine, owner: str, done: Sequence[Done], journal: Journal
 ) -> Sequence[Row]:
-    claims = [
+    claims: Claims = [
         {"id": outcome.id, "epoch": outcome.epoch, "result": outcome.result} for outcome in done
     ]
-    finished = tx.rows("complete", owner=owner, claims=claims)
-    if not finished:
-        return []
-    _record(tx, finished, "done")
-    journal.moved(Move.COMPLETE, finished, worker=owner)
+    finished = _move(tx, Move.COMPLETE, owner, claims, journal)
     told = {(outcome.id, outcome.epoch): outcome.result for outcome in done}
     results = {row["id"]: told[row["id"], row["epoch"]] for row in finished}
     feeding = [row for row in finished if row["feeds"] is not None]
@@ -198,7 +203,8 @@ def _fail(
             again.append({**entry, "delay_ms": millis(delay)})
         else:
             over.append(entry)
-    return _end(tx, owner, over, journal), _retry(tx, owner, again, journal)
+    ended = _move(tx, Move.FAIL, owner, over, journal)
+    return ended, _move(tx, Move.RETRY, owner, again, journal)
 
 
 def _complete_record(tx: Transaction, record: Failure, row: Row, now: int) -> Failure:
@@ -208,47 +214,26 @@ def _complete_record(tx: Transaction, record: Failure, row: Row, now: int) -> Fa
     )
 
 
-def _end(
-    tx: Transaction, owner: str, claims: list[dict[str, object]], journal: Journal
-) -> Sequence[Row]:
-    if not claims:
-        return []
-    ended = tx.rows("fail", owner=owner, claims=claims)
-    _record(tx, ended, "failed")
-    journal.moved(Move.FAIL, ended, worker=owner)
-    return ended
-
-
-def _retry(
-    tx: Transaction, owner: str, claims: list[dict[str, object]], journal: Journal
-) -> Sequence[Row]:
-    if not claims:
-        return []
-    retried = tx.rows("retry", owner=owner, claims=claims)
-    _record(tx, retried, "retried")
-    journal.moved(Move.RETRY, retried, worker=owner)
-    return retried
-
-
 def _hand_back(
     tx: Transaction, owner: str, outcomes: Sequence[HandedBack], journal: Journal
 ) -> Sequence[Row]:
-    if not outcomes:
-        return []
-    claims = [{"id": outcome.id, "epoch": outcome.epoch} for outcome in outcomes]
-    back = tx.rows("hand_back", owner=owner, claims=claims)
-    _record(tx, back, "handed_back")
-    journal.moved(Move.HAND_BACK, back, worker=owner)
+    claims: Claims = [{"id": outcome.id, "epoch": outcome.epoch} for outcome in outcomes]
+    back = _move(tx, Move.HAND_BACK, owner, claims, journal)
     tx.woken.update(row["lane"] for row in back)
     return back
 
 
-def _record(
-    tx: Transaction, rows: Iterable[Row], outcome: str, killed_by: str | None = None
-) -> None:
-    ended = [row["id"] for row in rows]
-    if ended:
-        tx.run("record_attempts", ended=ended, outcome=outcome, killed_by=killed_by)
+def _move(
+    tx: Transaction, move: Move, owner: str, claims: Claims, journal: Journal
+) -> Sequence[Row]:
+    """End the attempts of `claims` by one move; those that are stale do not come back."""
+    if not claims:
+        return []
+    statement, outcome = ENDS[move]
+    ended = tx.rows(statement, owner=owner, claims=claims)
+    record_attempts(tx, ended, outcome)
+    journal.moved(move, ended, worker=owner)
+    return ended
 
 
 def _refused(tx: Transaction, owner: str, outcomes: Sequence[Outcome]) -> frozenset[int]:

@@ -1,4 +1,4 @@
-"""Collects what happens in a transaction and writes it as events, at its end.
+"""Writes history: attempts as they end, and what happened in a transaction as events.
 
 One row per job and type, with the list of its tasks: a batch of two hundred completions
 of one job is one event.
@@ -10,6 +10,7 @@ import json
 from collections.abc import Iterable
 
 from rushes.domain.event import OF_MOVE, EventType
+from rushes.domain.failure import KilledBy
 from rushes.domain.task import Move
 from rushes.store.database import Row, Transaction
 
@@ -42,3 +43,12 @@ class Journal:
                     for job_id, type, data in self._entries
                 ],
             )
+
+
+def record_attempts(
+    tx: Transaction, rows: Iterable[Row], outcome: str, killed_by: KilledBy | None = None
+) -> None:
+    """Write down the attempts that have just ended, one per row."""
+    ended = [row["id"] for row in rows]
+    if ended:
+        tx.run("record_attempts", ended=ended, outcome=outcome, killed_by=killed_by)

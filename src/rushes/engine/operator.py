@@ -14,7 +14,7 @@ from rushes.domain.task import Move
 from rushes.domain.worker import Mode
 from rushes.engine.advance import job_failure, skip_children
 from rushes.engine.engine import Engine
-from rushes.engine.journal import Journal
+from rushes.engine.journal import Journal, record_attempts
 from rushes.engine.orchestrator import BATCH, advance
 from rushes.errors import ActiveJobExists, Conflict, Invalid, NotFound
 from rushes.store import jobs
@@ -167,12 +167,7 @@ def _kill_tasks(
     [progress] = tx.rows("done_of_job", job_id=job_id)
     running = tx.rows("kill_running", job_id=job_id)
     waiting = tx.rows("kill_waiting", job_id=job_id)
-    tx.run(
-        "record_attempts",
-        ended=[row["id"] for row in running],
-        outcome="killed",
-        killed_by=by,
-    )
+    record_attempts(tx, running, "killed", by)
     tx.run(
         "end_killed",
         id=job_id,

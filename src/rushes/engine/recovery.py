@@ -28,7 +28,7 @@ from rushes.domain.failure import KilledBy, failure
 from rushes.domain.task import Move
 from rushes.engine.advance import settle
 from rushes.engine.engine import Engine, millis
-from rushes.engine.journal import Journal
+from rushes.engine.journal import Journal, record_attempts
 from rushes.observability import failpoints
 from rushes.store.database import Row, Transaction
 
@@ -162,7 +162,7 @@ def _expire(
     )
     timed_out = cause in TIMED_OUT
     outcome = "timed_out" if timed_out else "restarted" if cause == "restart" else "expired"
-    _record(tx, expired, outcome, _killed_by(cause))
+    record_attempts(tx, expired, outcome, _killed_by(cause))
     journal.moved(Move.TIME_OUT if timed_out else Move.EXPIRE, expired, cause=cause)
     tx.woken.update(row["lane"] for row in expired)
     return expired
@@ -181,7 +181,7 @@ def _exhaust(
     cause_of = {row["id"]: row["cause"] for row in rows}
     for cause in dict.fromkeys(cause_of.values()):
         moved = [row for row in ended if cause_of[row["id"]] == cause]
-        _record(tx, moved, "exhausted", _killed_by(cause))
+        record_attempts(tx, moved, "exhausted", _killed_by(cause))
         journal.moved(Move.EXHAUST, moved, cause=cause)
     return ended
 
@@ -209,13 +209,3 @@ def _code(cause: str) -> str:
 
 def _killed_by(cause: str) -> KilledBy:
     return KilledBy.TIMEOUT if cause in TIMED_OUT else KilledBy.WORKER_CRASH
-
-
-def _record(tx: Transaction, rows: Sequence[Row], outcome: str, killed_by: KilledBy) -> None:
-    if rows:
-        tx.run(
-            "record_attempts",
-            ended=[row["id"] for row in rows],
-            outcome=outcome,
-            killed_by=killed_by,
-        )

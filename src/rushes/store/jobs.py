@@ -7,6 +7,7 @@ from collections.abc import Sequence
 
 from rushes.domain import graph
 from rushes.domain.job import Job, Status
+from rushes.domain.job import percent as job_percent
 from rushes.errors import Invalid, NotFound
 from rushes.store.database import Row, Transaction
 
@@ -63,21 +64,12 @@ def percent(tx: Transaction, page: Sequence[Job]) -> dict[str, int]:
     steps: dict[str, dict[str, float]] = {job.id: {} for job in page}
     for row in tx.rows("step_progress", jobs=[{"id": job.id} for job in page]):
         steps[row["job_id"]][row["step"]] = row["reached"] / row["tasks"]
-    return {job.id: _percent(job, steps[job.id]) for job in page}
+    return {job.id: job_percent(job.status, steps[job.id], job.weights) for job in page}
 
 
 def counts(tx: Transaction) -> dict[Status, int]:
     found = {row["status"]: row["n"] for row in tx.rows("count_jobs")}
     return {status: found.get(status, 0) for status in Status}
-
-
-def _percent(job: Job, reached: dict[str, float]) -> int:
-    if job.status is Status.COMPLETED:
-        return 100
-    weights = job.weights
-    total = sum(weights.values())
-    sum_reached = sum(weight * reached.get(step, 0) for step, weight in weights.items())
-    return min(99, int(sum_reached / total)) if total else 0
 
 
 def from_row(row: Row) -> Job:

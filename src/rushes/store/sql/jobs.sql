@@ -38,9 +38,6 @@ UPDATE idempotency_keys SET job_id = :job_id WHERE owner = :owner AND key = :key
 -- name: kept_key
 SELECT job_id, request_hash FROM idempotency_keys WHERE owner = :owner AND key = :key
 
--- name: forget_keys
-DELETE FROM idempotency_keys WHERE created_at < {now} - :age_ms
-
 -- name: start_jobs
 -- QUEUED -> RUNNING at the first claim. A queued job is told by its times, as in `close_jobs`.
 UPDATE jobs
