@@ -71,7 +71,11 @@ def run_worker(
     name = name or free_name(app.engine, settings.worker_name)
     owner = register(app.engine, _introduction(app, name))
     worker = Worker(
-        LocalSession(app.engine, owner), app.stages, settings.lanes(), timing=_timing(settings)
+        LocalSession(app.engine, owner),
+        app.stages,
+        settings.lanes(),
+        timing=_timing(settings),
+        exchanges=2 if app.db.dialect == "postgres" else 1,
     )
     app.notifier.listen(worker.hint)
     maintenance = Maintenance(

@@ -50,7 +50,13 @@ class Shop(World):
         """A worker that works while the block runs and is drained at its end."""
         lanes = {"default": slots, "short": slots}
         owner = register(self.engine, Introduction(name=name, lanes=lanes, kinds=frozenset(STAGES)))
-        worker = Worker(LocalSession(self.engine, owner), STAGES, lanes, timing=timing)
+        worker = Worker(
+            LocalSession(self.engine, owner),
+            STAGES,
+            lanes,
+            timing=timing,
+            exchanges=2 if self.db.dialect == "postgres" else 1,
+        )
         notifier = open_notifier(self.db)
         if hints:
             notifier.listen(worker.hint)

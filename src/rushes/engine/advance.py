@@ -51,12 +51,21 @@ class Tally:
                 self.failure = self.failure or job_failure(row)
 
 
-def settle(tx: Transaction, engine: Engine, ended: Sequence[Row], journal: Journal) -> None:
-    """Follow tasks that became final down the graph, then count them off their jobs.
+Tallies = dict[str, Tally]
+"""What became final, by job."""
 
-    A row has id, job_id, epoch, step, item, state, optional and has_children.
+
+def settle(tx: Transaction, engine: Engine, ended: Sequence[Row], journal: Journal) -> None:
+    """Follow tasks that became final down the graph, then count them off their jobs."""
+    close(tx, follow(tx, engine, ended, journal), journal)
+
+
+def follow(tx: Transaction, engine: Engine, ended: Sequence[Row], journal: Journal) -> Tallies:
+    """Release or skip what depends on tasks that became final; return what is to be counted off.
+
+    A row has id, job_id, epoch, state, optional and has_children, and step and item if it failed.
     """
-    tallies: dict[str, Tally] = {}
+    tallies: Tallies = {}
     while ended:
         for row in ended:
             tallies.setdefault(row["job_id"], Tally()).count(row)
@@ -67,8 +76,35 @@ def settle(tx: Transaction, engine: Engine, ended: Sequence[Row], journal: Journ
             *_release(tx, engine, out_of_the_way, journal),
             *skip_children(tx, broken, journal),
         ]
-    if tallies:
-        _close(tx, tallies, journal)
+    return tallies
+
+
+def close(tx: Transaction, tallies: Tallies, journal: Journal) -> None:
+    """Count final tasks off their jobs; the last one ends the job.
+
+    The last thing that a transaction does: until it commits, every worker that ends a task of
+    the same job waits for it.
+    """
+    if not tallies:
+        return
+    closed = tx.rows(
+        "close_jobs",
+        closed=[
+            {
+                "id": job_id,
+                "closed": tally.closed,
+                "failed": tally.failed,
+                "warned": tally.warned,
+                "failure": tally.failure,
+            }
+            for job_id, tally in sorted(tallies.items())
+        ],
+    )
+    for row in closed:
+        if row["status"] == "completed":
+            journal.add(EventType.JOB_COMPLETED, row["id"])
+        elif row["status"] == "failed":
+            journal.add(EventType.JOB_FAILED, row["id"])
 
 
 def make_ready(tx: Transaction, engine: Engine, due: Sequence[Row], journal: Journal) -> list[Row]:
@@ -222,27 +258,6 @@ def _skip(tx: Transaction, id: int, journal: Journal) -> Sequence[Row]:
     skipped = tx.rows("skip", tasks=[id])
     journal.moved(Move.SKIP, skipped, reason=SkipReason.NOT_APPLICABLE)
     return skipped
-
-
-def _close(tx: Transaction, tallies: dict[str, Tally], journal: Journal) -> None:
-    closed = tx.rows(
-        "close_jobs",
-        closed=[
-            {
-                "id": job_id,
-                "closed": tally.closed,
-                "failed": tally.failed,
-                "warned": tally.warned,
-                "failure": tally.failure,
-            }
-            for job_id, tally in sorted(tallies.items())
-        ],
-    )
-    for row in closed:
-        if row["status"] == "completed":
-            journal.add(EventType.JOB_COMPLETED, row["id"])
-        elif row["status"] == "failed":
-            journal.add(EventType.JOB_FAILED, row["id"])
 
 
 def _is_satisfied(row: Row) -> bool:

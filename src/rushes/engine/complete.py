@@ -14,7 +14,7 @@ from rushes.domain.failure import MESSAGE_LIMIT, Failure, clean, failure
 from rushes.domain.outcome import Beat, Done, Exchange, Failed, HandedBack, Outcome
 from rushes.domain.retry import LIGHT, jittered, may_retry
 from rushes.domain.task import Claim, Move, State
-from rushes.engine.advance import Rejected, feed, settle
+from rushes.engine.advance import Rejected, Tallies, close, feed, follow
 from rushes.engine.claim import take
 from rushes.engine.engine import Engine, Finished, millis
 from rushes.engine.journal import Journal, record_attempts
@@ -120,18 +120,19 @@ def _exchange(
     want: Mapping[str, int],
 ) -> Exchange:
     journal = Journal()
-    refused: frozenset[int] = frozenset()
-    if outcomes:
-        refused = _settle_outcomes(tx, engine, owner, outcomes, journal)
-        failpoints.hit("complete.before_commit")
+    refused, tallies = _end(tx, engine, owner, outcomes, journal)
     claims = take(tx, engine, owner, want, journal)
+    close(tx, tallies, journal)
     journal.write(tx)
+    if outcomes:
+        failpoints.hit("complete.before_commit")
     return Exchange(refused=refused, claims=claims)
 
 
-def _settle_outcomes(
+def _end(
     tx: Transaction, engine: Engine, owner: str, outcomes: Sequence[Outcome], journal: Journal
-) -> frozenset[int]:
+) -> tuple[frozenset[int], Tallies]:
+    """End the attempts of `outcomes`. Returns those refused, and what became final."""
     outcomes = sorted(outcomes, key=lambda outcome: outcome.id)
     done = [outcome for outcome in outcomes if isinstance(outcome, Done)]
     failed = [outcome for outcome in outcomes if isinstance(outcome, Failed)]
@@ -140,12 +141,12 @@ def _settle_outcomes(
     broken, retried = _fail(tx, engine, owner, failed, journal) if failed else ([], [])
     back = _hand_back(tx, owner, [o for o in outcomes if isinstance(o, HandedBack)], journal)
 
-    settle(tx, engine, [*finished, *broken], journal)
+    tallies = follow(tx, engine, [*finished, *broken], journal)
     if finished or broken:
         tx.run("count_work", owner=owner, done=len(finished), failed=len(broken))
     accepted = {row["id"] for rows in (finished, broken, retried, back) for row in rows}
     unknown = [outcome for outcome in outcomes if outcome.id not in accepted]
-    return _refused(tx, owner, unknown) if unknown else frozenset()
+    return _refused(tx, owner, unknown) if unknown else frozenset(), tallies
 
 
 def _complete(

@@ -1,7 +1,7 @@
 """Wakes workers when there is work. A hint only: a lost one costs a poll, nothing else.
 
 Hints go to this process at once. Others hear by NOTIFY, sent after commit by a thread with
-a connection of its own and at most once per 10 ms (inside the transaction it would take a
+a connection of its own and at most once per 2 ms (inside the transaction it would take a
 lock that all commits share); on SQLite they see a number that changes with every commit.
 """
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 log = logging.getLogger(__name__)
 
-COALESCE = 0.01
+COALESCE = 0.002
 BUSY_POLL, IDLE_POLL, BUSY_FOR = 0.005, 0.02, 60.0
 RECONNECT = 1.0
 

@@ -14,12 +14,13 @@ from rushes.worker.executor import execute
 
 AHEAD_SECONDS = 0.1  # of work to have ready
 AHEAD_MOST = 1_000
+SHORTEST_LOOK = 0.05  # seconds; within less, two tasks that end together look like a rush
 
 Ended = Callable[["Lane", TaskContext, Outcome | None], None]
 
 
 class Lane:
-    """`outstanding` counts what is queued or running; only the worker's lock guards it.
+    """`outstanding` counts what is asked for, queued or running; only the worker's lock guards it.
 
     A lane whose stages are all short is filled ahead of its free slots, by what it gets done
     in a tenth of a second; long tasks are claimed one per free slot, so that no idle worker
@@ -61,9 +62,10 @@ class Lane:
         if not self.short:
             return
         now = time.monotonic()
-        rate = self._finished / max(0.001, now - self._filled_at)
-        self._finished, self._filled_at = 0, now
-        self._ahead = min(AHEAD_MOST, int(rate * AHEAD_SECONDS))
+        elapsed = now - self._filled_at
+        if elapsed >= SHORTEST_LOOK:
+            self._ahead = min(AHEAD_MOST, int(self._finished / elapsed * AHEAD_SECONDS))
+            self._finished, self._filled_at = 0, now
 
     def finished(self) -> None:
         """Count one task off; called with the worker's lock held."""

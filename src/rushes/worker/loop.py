@@ -3,6 +3,10 @@
 Batching adapts by itself. Outcomes are sent when there are a hundred, when the oldest is
 5 ms old, or at once when nothing else runs; the same exchange claims as many tasks as have
 room. A hint or, at the latest, the poll starts a round when the worker was idle.
+
+Where the engine serves several at once, so does the worker: while one exchange waits for the
+database, another reads its answer. After an answer was lost they go one at a time, until the
+claims that it may have brought are handed back.
 """
 
 from __future__ import annotations
@@ -31,8 +35,19 @@ log = logging.getLogger(__name__)
 
 FLUSH_COUNT = 100
 FLUSH_AGE = 0.005
+EXCHANGE_MOST = 500  # outcomes, so that a second exchange finds something to do meanwhile
 LONGEST = 60.0  # seconds without a look around
 STUCK = 5.0  # seconds that stages get to notice that they must stop now
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Batch:
+    """What one exchange is about: what is finished, how many tasks of which lane are wanted."""
+
+    outcomes: list[Outcome]
+    want: dict[str, int]
+    hints: int
+    strays: bool
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -54,6 +69,7 @@ class Worker:
         *,
         timing: Timing | None = None,
         scratch_root: Path | None = None,
+        exchanges: int = 1,
     ) -> None:
         self._session = session
         self._stages = stages
@@ -68,9 +84,12 @@ class Worker:
         self._oldest = 0.0
         self._silent: list[int] = []  # finished without an outcome: lost or killed
         self._next_poll = 0.0
-        self._hinted = False  # since the last exchange began
+        self._hints = 0
         self._pause_until = 0.0
+        self._exchanges = exchanges
+        self._in_flight = 0
         self._failures = 0
+        self._strays = False  # an answer was lost, and with it, perhaps, claims
         self._mode = Mode.ACTIVE
         self._stopping = False
         self._forced = False
@@ -89,14 +108,25 @@ class Worker:
         for lane in self._lanes.values():
             lane.start(self._stages, self._finished)
         self._heartbeat.start()
-        while self._wait():
-            self._round()
+        others = [
+            threading.Thread(target=self._rounds, name=f"rushes-exchange-{number}", daemon=True)
+            for number in range(1, self._exchanges)
+        ]
+        for thread in others:
+            thread.start()
+        self._rounds()
+        for thread in others:
+            thread.join()
         self._close()
+
+    def _rounds(self) -> None:
+        while (batch := self._next()) is not None:
+            self._round(batch)
 
     def hint(self) -> None:
         """There may be work. Called from any thread."""
         with self._news:
-            self._hinted = True
+            self._hints += 1
             self._look_everywhere()
             self._news.notify()
 
@@ -105,21 +135,23 @@ class Worker:
         with self._news:
             self._forced = self._stopping
             self._stopping = True
-            self._news.notify()
+            self._news.notify_all()
         self._held.stop_all(Stop.NOW if self._forced else Stop.DRAIN)
 
-    def _wait(self) -> bool:
-        """Sleep until there is something to exchange. Returns False when the worker is to stop."""
+    def _next(self) -> Batch | None:
+        """Sleep until there is something to exchange. None: the worker is to stop."""
         with self._news:
             while not self._stopping:
                 due = self._due_at()
                 now = time.monotonic()
                 if due <= now:
-                    return True
+                    return self._prepare()
                 self._news.wait(due - now)
-        return False
+        return None
 
     def _due_at(self) -> float:
+        if self._strays and self._in_flight:
+            return time.monotonic() + LONGEST
         due = self._claim_at()
         if self._outcomes or self._silent:
             busy = sum(lane.outstanding for lane in self._lanes.values())
@@ -134,37 +166,41 @@ class Worker:
             return time.monotonic() + LONGEST
         return self._next_poll if all(lane.dry for lane in roomy) else 0.0
 
-    def _round(self) -> None:
+    def _round(self, batch: Batch) -> None:
         """One exchange: send what is finished, ask for as much as there is room for."""
-        outcomes, want = self._prepare()
+        claims: Sequence[Claim] = []
         try:
-            self._before_report(outcomes)
-            answer = self._session.exchange(outcomes, want) if outcomes or want else None
+            self._before_report(batch)
+            if batch.outcomes or batch.want:
+                claims = self._session.exchange(batch.outcomes, batch.want).claims
         except Conflict as error:
             self._give_up(error.message)
-            return
         except RushesError as error:
-            self._failed_round(outcomes, error)
-            return
-        self._failures = 0
-        self._held.drop(outcome.id for outcome in outcomes)
-        self._accept(want, answer.claims if answer else [])
-
-    def _prepare(self) -> tuple[list[Outcome], dict[str, int]]:
+            self._failed_round(batch, error)
+        else:
+            self._failures = 0
+            self._held.drop(outcome.id for outcome in batch.outcomes)
+            self._accept(batch, claims)
         with self._news:
-            outcomes, self._outcomes = self._outcomes, []
-            silent, self._silent = self._silent, []
-            self._hinted = False
-            wanted: dict[str, int] = {}
-            if self._next_poll <= time.monotonic():
-                self._look_everywhere()
-            if self._mode is Mode.ACTIVE and not self._stopping:
-                for lane in self._lanes.values():
-                    n = lane.want(with_report=bool(outcomes))
-                    if n > 0:
-                        wanted[lane.name] = n
+            self._in_flight -= 1
+            self._news.notify()
+
+    def _prepare(self) -> Batch:
+        """Take what is finished and make room for what is asked for; called with the lock held."""
+        self._in_flight += 1
+        outcomes, self._outcomes = self._outcomes[:EXCHANGE_MOST], self._outcomes[EXCHANGE_MOST:]
+        silent, self._silent = self._silent, []
         self._held.drop(silent)
-        return outcomes, wanted
+        if self._next_poll <= time.monotonic():
+            self._look_everywhere()
+        want: dict[str, int] = {}
+        if self._mode is Mode.ACTIVE and not self._stopping:
+            for lane in self._lanes.values():
+                n = min(EXCHANGE_MOST, lane.want(with_report=bool(outcomes)))
+                if n > 0:
+                    want[lane.name] = n
+                    lane.outstanding += n
+        return Batch(outcomes=outcomes, want=want, hints=self._hints, strays=self._strays)
 
     def _look_everywhere(self) -> None:
         """An empty lane may have work again: a hint came, or it is time to poll."""
@@ -174,11 +210,12 @@ class Worker:
         for lane in self._lanes.values():
             lane.dry = False
 
-    def _before_report(self, outcomes: Sequence[Outcome]) -> None:
+    def _before_report(self, batch: Batch) -> None:
         """Keep what goes with an outcome: logs, programs run, the last checkpoint."""
-        if self._failures:
+        if batch.strays:
             self._session.hand_back_strays([context.claim.id for context in self._held.all()])
-        for outcome in outcomes:
+            self._strays = False
+        for outcome in batch.outcomes:
             context = self._held.get(outcome.id)
             if context is None:
                 continue
@@ -188,27 +225,32 @@ class Worker:
             if isinstance(outcome, HandedBack) and context.has_news():
                 self._session.beat([context.beat()])
 
-    def _failed_round(self, outcomes: list[Outcome], error: RushesError) -> None:
+    def _failed_round(self, batch: Batch, error: RushesError) -> None:
         """Keep the outcomes and try later: whether they were accepted is not known."""
         self._failures += 1
         wait = min(5.0, 0.1 * 2**self._failures) * random.uniform(0.5, 1)
         log.warning("the engine does not answer, next try in %.1f s: %s", wait, error)
         with self._news:
-            self._outcomes = outcomes + self._outcomes
+            self._strays = True
+            for name, asked in batch.want.items():
+                self._lanes[name].outstanding -= asked
+            self._outcomes = batch.outcomes + self._outcomes
             self._oldest = time.monotonic()
             self._pause_until = time.monotonic() + wait
 
-    def _accept(self, want: Mapping[str, int], claims: Sequence[Claim]) -> None:
+    def _accept(self, batch: Batch, claims: Sequence[Claim]) -> None:
         contexts = [self._context(claim) for claim in claims]
         self._held.add(contexts)
-        got: dict[str, int] = dict.fromkeys(want, 0)
+        got: dict[str, int] = dict.fromkeys(batch.want, 0)
         for context in contexts:
             got[self._lane_of(context).name] += 1
         with self._news:
-            for name, asked in want.items():
+            for name, asked in batch.want.items():
                 self._lanes[name].filled(asked, got[name])
-                self._lanes[name].outstanding += got[name]
-            if self._hinted:  # the work it told of may have come too late for this claim
+                self._lanes[name].outstanding -= asked - got[name]
+            if (
+                self._hints > batch.hints
+            ):  # the work it told of may have come too late for this claim
                 self._look_everywhere()
         for context in contexts:
             self._lane_of(context).put(context)
@@ -292,16 +334,21 @@ class Worker:
                 if running and not self._outcomes and not self._forced:
                     self._news.wait(min(0.5, deadline - time.monotonic()))
             if self._outcomes and time.monotonic() >= self._pause_until:
-                self._round()
+                self._report()
             elif not running or (self._forced and seconds > STUCK):
                 return
             elif self._pause_until > time.monotonic() or self._forced:
                 time.sleep(0.02)
 
+    def _report(self) -> None:
+        with self._news:
+            batch = self._prepare()
+        self._round(batch)
+
     def _last_words(self) -> None:
         try:
             if self._outcomes:
-                self._round()
+                self._report()
             self._session.leave()
         except RushesError as error:
             log.warning("nobody heard that this worker stops: %s", error)

@@ -1,0 +1,104 @@
+"""Two exchanges at once: one waits for the engine while the other goes on.
+
+A gate stands where the engine answers, so that the tests decide which answer comes when.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, field
+
+from rushes.domain.graph import Step
+from rushes.domain.outcome import Exchange, Outcome
+from rushes.engine.presence import Introduction, register
+from rushes.errors import Unavailable
+from rushes.worker.local import LocalSession
+from rushes.worker.loop import Worker
+from tests.worker.conftest import STAGES, TIMING, Shop, until
+
+
+@dataclass(frozen=True, slots=True)
+class GatedSession(LocalSession):
+    gate: threading.Event = field(default_factory=threading.Event)
+    losing: threading.Event = field(default_factory=threading.Event)
+    asked: list[int] = field(default_factory=list)
+    at_gate: list[int] = field(default_factory=list)
+    strays: list[int] = field(default_factory=list)
+
+    def exchange(self, outcomes: Sequence[Outcome], want: Mapping[str, int]) -> Exchange:
+        self.asked.append(sum(want.values()))
+        answer = LocalSession.exchange(self, outcomes, want)
+        self.at_gate.append(len(answer.claims))
+        assert self.gate.wait(timeout=15)
+        if self.losing.is_set():
+            raise Unavailable("the answer was lost")
+        return answer
+
+    def hand_back_strays(self, held: object) -> None:
+        self.strays.append(len(self.at_gate))
+        LocalSession.hand_back_strays(self, held)  # type: ignore[arg-type]
+
+
+@contextmanager
+def gated(shop: Shop, slots: int) -> Iterator[tuple[Worker, GatedSession]]:
+    lanes = {"default": slots}
+    introduction = Introduction(name="ann", lanes=lanes, kinds=frozenset(STAGES))
+    session = GatedSession(shop.engine, register(shop.engine, introduction))
+    worker = Worker(session, STAGES, lanes, timing=TIMING, exchanges=2)
+    thread = threading.Thread(target=worker.run)
+    thread.start()
+    try:
+        yield worker, session
+    finally:
+        session.losing.clear()
+        session.gate.set()
+        worker.drain()
+        thread.join(timeout=30)
+        assert not thread.is_alive()
+
+
+def test_room_is_asked_for_once(shop: Shop) -> None:
+    """000-041: two exchanges together never claim more than there are slots."""
+    job = shop.submit({"nap": Step(items=[{}] * 6)})
+
+    with gated(shop, slots=2) as (worker, session):
+        until(lambda: session.at_gate)
+        worker.hint()
+        with suppress(AssertionError):
+            until(lambda: len(session.asked) > 1, seconds=0.3)
+        claimed = sum(session.at_gate)
+        session.gate.set()
+        until(lambda: shop.job(job).finished_at is not None)
+
+    assert claimed == 2
+
+
+def test_hint_during_a_claim_is_heard(shop: Shop) -> None:
+    """000-045: work that comes too late for the claim in flight is claimed at once."""
+    with gated(shop, slots=1) as (worker, session):
+        until(lambda: session.at_gate)
+        job = shop.submit({"nap": Step()})
+        worker.hint()
+        session.gate.set()
+        until(lambda: shop.job(job).finished_at is not None, seconds=TIMING.poll.total_seconds())
+
+    assert session.at_gate[0] == 0
+
+
+def test_claims_of_a_lost_answer_are_handed_back_before_anything_else(shop: Shop) -> None:
+    """000-028: the claims that nobody heard of are free again, and run once."""
+    job = shop.submit({"nap": Step(items=[{}] * 3)})
+
+    with gated(shop, slots=3) as (_, session):
+        session.losing.set()
+        until(lambda: session.at_gate)
+        session.gate.set()
+        until(lambda: session.strays)
+        session.losing.clear()
+        until(lambda: shop.job(job).finished_at is not None)
+
+    outcomes = [attempt["outcome"] for attempt in shop.attempts(job)]
+    assert outcomes.count("done") == 3
+    assert "expired" not in outcomes
