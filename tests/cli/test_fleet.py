@@ -130,7 +130,7 @@ def test_settings_are_shown_with_their_origin(cli: Cli, monkeypatch: pytest.Monk
 
 
 def test_settings_are_shown_as_a_table_with_their_defaults(cli: Cli):
-    """Shows 000-037 and 000-041."""
+    """Shows 000-037, 000-041 and 000-137."""
     rows = [line.split() for line in cli("config", "show").out.splitlines()]
 
     assert ["RUSHES_LEASE", "60"] in rows

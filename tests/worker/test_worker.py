@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import json
+import sqlite3
+from contextlib import closing
 from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
+from urllib.parse import urlsplit
 
 import psutil
 
@@ -16,7 +19,13 @@ from rushes.engine.operator import disable, drain, kill, resume_worker
 from rushes.errors import Unavailable
 from rushes.observability import failpoints
 from rushes.store import tasks, workers
+from rushes.store.postgres import PostgresDatabase
 from tests.worker.conftest import TIMING, Shop, until
+
+OPEN_TRANSACTIONS = """
+SELECT pid FROM pg_stat_activity
+ WHERE datname = current_database() AND xact_start IS NOT NULL AND pid <> pg_backend_pid()
+"""
 
 
 def finished(shop: Shop, job: str) -> bool:
@@ -107,6 +116,29 @@ def test_long_task_keeps_its_lease(shop: Shop) -> None:
         until(lambda: finished(shop, job))
 
     assert [attempt["outcome"] for attempt in shop.attempts(job)] == ["done"]
+
+
+def test_no_transaction_is_open_while_a_stage_works(shop: Shop) -> None:
+    """001-010: heavy work happens outside any transaction."""
+    job = shop.submit({"oversleep": Step(params={"milliseconds": 2_000})})
+
+    with shop.working():
+        until(lambda: running(shop, job))
+        until(lambda: not open_transactions(shop), seconds=1)
+        assert running(shop, job)
+
+
+def open_transactions(shop: Shop) -> int:
+    """How many others are inside a transaction; on SQLite, whether one keeps us from writing."""
+    if isinstance(shop.db, PostgresDatabase):
+        with shop.db.connect() as connection:
+            return len(connection.execute(OPEN_TRANSACTIONS).fetchall())
+    with closing(sqlite3.connect(Path(urlsplit(shop.db.url).path), timeout=0)) as other:
+        try:
+            other.execute("BEGIN IMMEDIATE")
+        except sqlite3.OperationalError:
+            return 1
+    return 0
 
 
 def test_busy_interpreter_does_not_starve_the_heartbeat(shop: Shop) -> None:
