@@ -14,15 +14,15 @@ READY := .venv/.ready
 export UV_PYTHON_DOWNLOADS := never
 export VIRTUAL_ENV := $(CURDIR)/.venv
 
-.PHONY: help demo test check soak docs lock clean
+.PHONY: help demo test check system soak docs lock clean
 
 help: ## this list
 	@grep -hE '^[a-z%-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z%-]+):.*## /  make \1\t/' | expand -t 22
 
-demo: $(READY) ## the engine at work: 1,000 tasks, four workers, one of them killed
+demo: $(READY) ## a sample film through the whole pipeline, checked at the end
 	@$(BIN)/python -m rushes.cli.main demo
 
-test: $(READY) ## everything a reviewer needs: all checks, then all tests on both databases
+test: $(READY) system ## everything a reviewer needs: all checks, then all tests on both databases
 	@start=$$SECONDS; \
 	$(MAKE) check; \
 	$(BIN)/python -m pytest; \
@@ -35,7 +35,16 @@ check: $(READY) ## format, lint, types, import contract, docs; starts no server
 	@$(BIN)/lint-imports --no-logo
 	@$(BIN)/python -m pytest --quiet --numprocesses=0 tests/test_architecture.py tests/test_docs.py
 
-soak: $(READY) ## the long tests: hours, not minutes
+system: ## as root on Debian: install the packages that some tests need
+	@if [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null; then \
+		wanted=$$(while read -r name; do dpkg -s "$$name" >/dev/null 2>&1 || echo "$$name"; done < tests/apt.txt); \
+		if [ -n "$$wanted" ]; then \
+			echo "installing Debian packages for the tests:" $$wanted; \
+			apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends $$wanted >/dev/null; \
+		fi; \
+	fi
+
+soak: $(READY) system ## the long tests: hours, not minutes
 	@RUSHES_SOAK=1 $(BIN)/python -m pytest -m soak --numprocesses=0 --timeout=0
 
 bench-%: $(READY) ## a benchmark beside its peers, e.g. bench-engine
@@ -47,7 +56,7 @@ docs: $(READY) ## write the generated pages of docs/ anew
 
 lock: $(UV) ## resolve the dependencies anew into requirements.lock
 	@$(UV) pip compile --quiet --universal --generate-hashes --no-header --no-annotate --upgrade \
-		pyproject.toml --group dev -o requirements.lock
+		pyproject.toml --all-extras --group dev -o requirements.lock
 
 clean: ## remove the environment, builds and caches
 	@rm -rf .venv build dist .hypothesis .import_linter_cache .mypy_cache .pytest_cache .ruff_cache

@@ -21,6 +21,7 @@ import pytest
 from rushes.store.database import Database, open_database
 from tests.kinds import KINDS
 from tests.postgres import Cluster, PostgresUnavailable, shared_server, stop_shared_server
+from tests.system import last_line
 from tests.world import World
 
 TABLES = (
@@ -63,6 +64,12 @@ def pytest_unconfigure(config: pytest.Config) -> None:
     if owner == os.getpid():
         stop_shared_server(folder)
         shutil.rmtree(folder, ignore_errors=True)
+
+
+def pytest_terminal_summary(terminalreporter: Any) -> None:
+    line = last_line(terminalreporter)
+    if line:
+        terminalreporter.write_line(line)
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

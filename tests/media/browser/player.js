@@ -1,0 +1,36 @@
+// Plays /set/master.m3u8, changes the level in the middle of every segment, notes what it saw.
+
+const SEGMENT_S = 0.5;
+let lastTurn = -1;
+
+const video = document.querySelector("video");
+const seen = { errors: [], levels: [], times: [], frames: 0, dropped: 0, duration: 0, ended: false };
+window.seen = seen;
+
+// a short buffer, so that the next segment is fetched when one has been played
+const hls = new Hls({ maxBufferLength: 1, maxMaxBufferLength: 1, startLevel: 0 });
+hls.on(Hls.Events.ERROR, (_, data) => seen.errors.push(`${data.type} ${data.details}`));
+hls.on(Hls.Events.FRAG_BUFFERED, (_, { frag }) => {
+  if (frag.type === "main" && frag.sn !== "initSegment") seen.levels[frag.sn] = frag.level;
+});
+
+const watch = (_, { mediaTime }) => {
+  seen.times.push(mediaTime);
+  const turn = Math.floor(mediaTime / SEGMENT_S - 0.5);
+  if (turn > lastTurn) hls.loadLevel = (hls.loadLevel + 1) % hls.levels.length;
+  lastTurn = Math.max(turn, lastTurn);
+  video.requestVideoFrameCallback(watch);
+};
+video.requestVideoFrameCallback(watch);
+video.addEventListener("error", () => seen.errors.push(`video ${video.error.message}`));
+video.addEventListener("ended", () => {
+  const quality = video.getVideoPlaybackQuality();
+  seen.frames = quality.totalVideoFrames;
+  seen.dropped = quality.droppedVideoFrames;
+  seen.duration = video.duration;
+  seen.ended = true;
+});
+
+hls.attachMedia(video);
+hls.loadSource("/set/master.m3u8");
+video.play();
