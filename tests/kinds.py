@@ -6,6 +6,7 @@ from datetime import timedelta
 
 from rushes.domain.kind import Kind
 from rushes.domain.retry import HEAVY
+from rushes.domain.room import ROOM
 
 KINDS: dict[str, Kind] = {
     kind.name: kind
@@ -17,6 +18,7 @@ KINDS: dict[str, Kind] = {
         Kind(
             name="heavy", backoff=HEAVY, stall=timedelta(minutes=30), hard_limit=timedelta(hours=4)
         ),
+        Kind(name="write", needs=frozenset({ROOM})),
         Kind(name="gpu", lane="gpu", needs=frozenset({"gpu"})),
         Kind(name="encode", prefers=frozenset({"gpu"})),
     )

@@ -4,25 +4,32 @@ from __future__ import annotations
 
 import signal
 import threading
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import closing, contextmanager, nullcontext, suppress
 from dataclasses import dataclass, replace
 from datetime import timedelta
+from functools import partial
+from importlib.util import find_spec
 from types import FrameType
 
 from rushes import __version__
 from rushes.domain.job import Status
 from rushes.domain.kind import Kind
+from rushes.domain.room import GB
 from rushes.engine import recovery
 from rushes.engine.engine import Engine, Limits
-from rushes.engine.loops import Maintenance
+from rushes.engine.loops import Loop, Maintenance
 from rushes.engine.notify import Notifier, open_notifier
 from rushes.engine.presence import Introduction, free_name, register
 from rushes.errors import Unavailable
+from rushes.library import collect, layout
+from rushes.library.library import Library
+from rushes.library.projections import projections
 from rushes.observability import failpoints
 from rushes.settings import Settings
 from rushes.stages import registry
 from rushes.stages.registry import Stage
+from rushes.storage.local import LocalStorage
 from rushes.store import jobs
 from rushes.store.database import Database, Transaction, open_database
 from rushes.store.migrate import check_version
@@ -31,7 +38,16 @@ from rushes.worker import processes
 from rushes.worker.local import LocalSession
 from rushes.worker.loop import Timing, Worker
 
-IDLE_EVERY = 0.2  # seconds between two looks whether any job is open
+LAYOUT_EVERY = timedelta(seconds=0.5)
+COLLECT_EVERY = timedelta(minutes=10)
+STAGES = tuple(
+    f"rushes.stages.{name}"
+    for name in (
+        *("demo", "probe", "thumbnail", "storyboard", "audio", "transcode", "playlist"),
+        *("finalize", "sample", "ocr", "index"),
+    )
+)
+LOOK_EVERY = 0.2  # seconds between two looks whether the work is over
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,6 +59,7 @@ class App:
     stages: Mapping[str, Stage]
     engine: Engine
     notifier: Notifier
+    library: Library
 
 
 @contextmanager
@@ -60,18 +77,24 @@ def open_app(settings: Settings) -> Iterator[App]:
 
 
 def run_worker(
-    app: App, *, name: str | None = None, maintain: bool = True, until_idle: bool = False
+    app: App,
+    *,
+    name: str | None = None,
+    maintain: bool = True,
+    until_idle: bool = False,
+    until: Callable[[], bool] | None = None,
 ) -> str | None:
     """Run this process as a worker until it gets SIGTERM or SIGINT; a second one forces.
 
-    With `until_idle` also until no job is open. Returns why it had to stop, if it was not
-    asked to.
+    With `until_idle` also until no job is open. With `until` it works for somebody who waits: it
+    ends as soon as that is true, and what else it holds by then, or at the first signal, is
+    handed back at once. Returns why it had to stop, if it was not asked to.
     """
     settings = app.settings
     name = name or free_name(app.engine, settings.worker_name)
     owner = register(app.engine, _introduction(app, name))
     worker = Worker(
-        LocalSession(app.engine, owner),
+        LocalSession(app.engine, owner, app.library.storage, app.library.reserve_bytes),
         app.stages,
         settings.lanes(),
         timing=_timing(settings),
@@ -79,19 +102,38 @@ def run_worker(
     )
     app.notifier.listen(worker.hint)
     maintenance = Maintenance(
-        app.engine, owner, recover_every=timedelta(seconds=settings.stale_job_check_interval)
+        app.engine,
+        owner,
+        recover_every=timedelta(seconds=settings.stale_job_check_interval),
+        others=(
+            Loop("layout", LAYOUT_EVERY, lambda: layout.run_once(app.library)),
+            Loop("collect", COLLECT_EVERY, lambda: collect.run_once(app.library)),
+        ),
     )
-    with _signals(worker), _embedded(app, owner):
+    stop = worker.drain if until is None else partial(_stop_now, worker)
+    is_over = until or (partial(_is_idle, app.engine) if until_idle else None)
+    with _signals(stop), _embedded(app, owner):
         if maintain:
             maintenance.start()
-        with _idle_watch(app.engine, worker) if until_idle else nullcontext():
-            worker.run()
-        maintenance.stop()
+        try:
+            with _end_watch(is_over, stop) if is_over else nullcontext():
+                worker.run()
+        finally:
+            maintenance.stop()
+        if maintain:
+            with suppress(Unavailable):  # what was finished last
+                layout.run_once(app.library)
     return worker.replaced
 
 
+def capabilities(settings: Settings) -> frozenset[str]:
+    """Return what this machine's worker has besides its stages: what is set and what is found."""
+    found = {"ocr"} if find_spec("rapidocr") and find_spec("onnxruntime") else set()
+    return frozenset({*settings.worker_capabilities, *found})
+
+
 def _wire(settings: Settings, db: Database, notifier: Notifier) -> App:
-    stages = dict(registry.load(("rushes.stages.demo", *settings.stages)))
+    stages = dict(registry.load((*STAGES, *settings.stages)))
     kinds = {name: _adjusted(stage.kind, settings) for name, stage in stages.items()}
     limits = Limits(
         lease=timedelta(seconds=settings.lease),
@@ -100,8 +142,11 @@ def _wire(settings: Settings, db: Database, notifier: Notifier) -> App:
         max_losses=settings.max_crashes,
         priority_step=timedelta(hours=settings.priority_step_hours),
     )
-    engine = Engine(db=db, kinds=kinds, limits=limits)
-    return App(settings, db, stages, engine, notifier)
+    storage = LocalStorage(settings.folder.absolute())
+    engine = Engine(db=db, kinds=kinds, limits=limits, projections=projections(storage))
+    reserve_bytes = int(settings.storage_reserve_gb * GB)
+    library = Library(engine=engine, storage=storage, reserve_bytes=reserve_bytes)
+    return App(settings, db, stages, engine, notifier, library)
 
 
 def _adjusted(kind: Kind, settings: Settings) -> Kind:
@@ -118,7 +163,7 @@ def _introduction(app: App, name: str) -> Introduction:
         name=name,
         lanes=app.settings.lanes(),
         kinds=frozenset(app.stages),
-        capabilities=frozenset(app.settings.worker_capabilities),
+        capabilities=capabilities(app.settings),
         hostname=app.settings.worker_name,
         version=__version__,
     )
@@ -145,25 +190,45 @@ def _embedded(app: App, owner: str) -> Iterator[None]:
         yield
 
 
+def _stop_now(worker: Worker) -> None:
+    """Do not wait for what runs: somebody else goes on with it."""
+    worker.drain()
+    worker.drain()
+
+
 @contextmanager
-def _idle_watch(engine: Engine, worker: Worker) -> Iterator[None]:
-    """Drain the worker when no job is open."""
-    over = threading.Event()
+def _end_watch(is_over: Callable[[], bool], stop: Callable[[], None]) -> Iterator[None]:
+    """Stop the worker when it is over. What goes wrong with looking is raised at the end."""
+    left = threading.Event()
+    errors: list[Exception] = []
 
     def watch() -> None:
-        while not over.wait(IDLE_EVERY):
-            with suppress(Unavailable):
-                if not engine.db.read(_has_open_job):
-                    worker.drain()
-                    return
+        try:
+            while not (left.wait(LOOK_EVERY) or _or_unavailable(is_over)):
+                pass
+        except Exception as error:  # noqa: BLE001  (raised below, in the thread of the caller)
+            errors.append(error)
+        stop()
 
-    thread = threading.Thread(target=watch, name="rushes-idle", daemon=True)
+    thread = threading.Thread(target=watch, name="rushes-end", daemon=True)
     thread.start()
     try:
         yield
     finally:
-        over.set()
+        left.set()
         thread.join()
+    if errors:
+        raise errors[0]
+
+
+def _or_unavailable(is_over: Callable[[], bool]) -> bool:
+    with suppress(Unavailable):
+        return is_over()
+    return False
+
+
+def _is_idle(engine: Engine) -> bool:
+    return not engine.db.read(_has_open_job)
 
 
 def _has_open_job(tx: Transaction) -> bool:
@@ -171,14 +236,14 @@ def _has_open_job(tx: Transaction) -> bool:
 
 
 @contextmanager
-def _signals(worker: Worker) -> Iterator[None]:
-    """Let SIGTERM and SIGINT drain the worker.
+def _signals(stop: Callable[[], None]) -> Iterator[None]:
+    """Let SIGTERM and SIGINT stop the worker.
 
     In a thread: a handler interrupts whatever this thread does, locks held and all.
     """
 
     def drain(_signal: int, _frame: FrameType | None) -> None:
-        threading.Thread(target=worker.drain, name="rushes-drain", daemon=True).start()
+        threading.Thread(target=stop, name="rushes-drain", daemon=True).start()
 
     before = {number: signal.signal(number, drain) for number in (signal.SIGTERM, signal.SIGINT)}
     try:

@@ -6,7 +6,8 @@ RushesError
 │   ├── IllegalTransition         the table in domain/task.py forbids it
 │   ├── LeaseLost                 another worker owns the task now, or nobody
 │   ├── ActiveJobExists           one active job per dedupe key
-│   └── KeyReused                 the idempotency key was used for another request
+│   ├── KeyReused                 the idempotency key was used for another request
+│   └── DuplicateOf               the same content is in the library
 ├── Invalid                  422  the caller's input cannot be accepted
 ├── Unavailable              503  the database, or another part, cannot be reached
 │   └── SchemaMismatch            the database is older or newer than this program
@@ -63,6 +64,10 @@ class ActiveJobExists(Conflict):
 
 class KeyReused(Conflict):
     code = "IDEMPOTENCY_KEY_REUSED"
+
+
+class DuplicateOf(Conflict):
+    code = "DUPLICATE_OF"
 
 
 class Invalid(RushesError):

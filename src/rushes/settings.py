@@ -59,11 +59,14 @@ class Settings(BaseSettings):
     worker_slots: int = Field(default=2, ge=1, le=1000)
     """Tasks that this machine's worker runs at once in each lane."""
 
-    worker_lanes: Names = ("default",)
+    worker_lanes: Names = ("default", "encode", "text")
     """Lanes that this machine's worker serves, separated by commas; `lane=4` sets its slots."""
 
     worker_capabilities: Names = ()
     """What this machine's worker has besides its stages, separated by commas, such as `gpu`."""
+
+    storage_reserve_gb: float = Field(default=1, ge=0)
+    """Room on the disk that is kept free, in GB: below it nothing is begun that writes."""
 
     stale_job_check_interval: float = Field(default=5, gt=0, le=600)
     """How often recovery looks for abandoned tasks."""

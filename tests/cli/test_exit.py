@@ -93,7 +93,7 @@ def test_id_that_fits_more_than_one_job_is_refused(cli: Cli, world: World):
 
 def test_older_schema_is_refused_with_the_next_step(cli: Cli, world: World):
     with sqlite3.connect(world.db.url.removeprefix("sqlite:///")) as connection:
-        connection.execute("UPDATE schema_migrations SET version = -1")
+        connection.execute("UPDATE schema_migrations SET version = -version")
 
     answer = cli("jobs", "list")
 

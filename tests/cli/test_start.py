@@ -26,6 +26,7 @@ HEAVY = ("psycopg", "pydantic_settings", "rich", "sqlite3", "rushes.store", "rus
         (["--version"], ("typer", "pydantic", *HEAVY)),
         (["--help"], ("pydantic", *HEAVY)),
         (["jobs", "list", "--help"], HEAVY),
+        (["add", "--help"], HEAVY),
         (["demo", "--limit", "x"], HEAVY),
     ],
     ids=lambda value: " ".join(value) if isinstance(value, list) else None,
@@ -53,6 +54,8 @@ def test_help_lists_every_group(cli):
     page = cli("--help").out
 
     for name in ("jobs", "workers", "worker", "queue", "db", "doctor", "config", "demo"):
+        assert f"\n  {name} " in page
+    for name in ("add", "list", "show", "text", "retranscode", "rm", "restore"):
         assert f"\n  {name} " in page
 
 

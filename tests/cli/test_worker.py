@@ -1,4 +1,4 @@
-"""`rushes worker run` and `rushes demo`: real processes."""
+"""`rushes worker run` and `rushes demo engine`: real processes."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ def test_worker_drains_on_sigterm_and_another_takes_over_a_name(world: World, qu
 
 @pytest.mark.timeout(120)
 def test_demo_loses_a_worker_and_nothing_else(tmp_path):
-    process = rushes("demo", "--shards", "200", "--json")
+    process = rushes("demo", "engine", "--shards", "200", "--json")
 
     out, err = process.communicate(timeout=100)
 
@@ -91,7 +91,7 @@ def test_demo_that_is_stopped_leaves_nothing_behind(tmp_path: Path, monkeypatch)
     folder.mkdir()
     monkeypatch.setenv("TMPDIR", str(folder))
 
-    process = rushes("demo", "--json")
+    process = rushes("demo", "engine", "--json")
     until(lambda: list(folder.glob("rushes-demo-*/worker-4.log")))
     process.send_signal(signal.SIGTERM)
     out, _ = process.communicate(timeout=30)

@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from rushes.domain.room import ROOM, Room
 from rushes.domain.task import FINAL, State, Task
 from rushes.domain.waiting import Facts, Line, Pause, Reason, Refusal, Waiting, explain
 from tests.world import NOON
@@ -84,6 +85,33 @@ def test_capable_workers_that_take_nothing_are_draining():
     assert waiting.workers == ("ann: workers draining",)
 
 
+def test_worker_that_lacks_only_room_is_short_of_room():
+    refusals = [
+        _says("gpu-1", "NO_CAPABLE_WORKER", lacks=("stage:write",)),
+        _says("cpu-1", "NO_CAPABLE_WORKER", lacks=(ROOM,), room=Room(500, 2_000)),
+    ]
+
+    waiting = _explain(_task("ready"), refusals=refusals)
+
+    assert waiting.reason is Reason.STORAGE_LOW
+    assert waiting.workers == ("gpu-1: lacks write", "cpu-1: 500 bytes free, needs 2.0 kB")
+
+
+@pytest.mark.parametrize(
+    "answer, reason",
+    [
+        ({"silent_ms": LATE_MS + 1, "reason": "NO_CAPABLE_WORKER"}, Reason.WORKERS_OFFLINE),
+        ({"reason": "WORKERS_DRAINING"}, Reason.WORKERS_DRAINING),
+    ],
+)
+def test_worker_without_room_that_takes_nothing_anyway_says_that_first(
+    answer: dict[str, Any], reason: Reason
+):
+    refusal = _says(**answer, lacks=(ROOM,), room=Room(500, 2_000))
+
+    assert _explain(_task("ready"), refusals=[refusal]).reason is reason
+
+
 def test_task_is_left_to_a_free_worker_that_has_what_it_prefers():
     """000-047, 000-056."""
     refusals = [_says("cpu", "GPU_PREFERRED"), _says("gpu")]
@@ -155,6 +183,7 @@ def _says(
     lacks: tuple[str, ...] = (),
     held: int = 0,
     silent_ms: int = 0,
+    room: Room | None = None,
 ) -> Refusal:
     return Refusal(
         worker=worker,
@@ -163,4 +192,5 @@ def _says(
         slots=2,
         held=held,
         last_heartbeat=NOON - silent_ms,
+        room=room,
     )

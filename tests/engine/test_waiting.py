@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from rushes.domain.graph import Step
 from rushes.domain.kind import Kind
+from rushes.domain.room import ROOM, Room
 from rushes.domain.waiting import Reason
 from rushes.engine import operator, presence
 from rushes.engine.claim import take, timing
@@ -25,9 +26,10 @@ LANES = ("default", "side")
 MATRIX = {
     f"{lane}-{n}-{p}": Kind(name=f"{lane}-{n}-{p}", lane=lane, needs=needs, prefers=prefers)
     for lane in LANES
-    for n, needs in enumerate([frozenset(), frozenset({"gpu"})])
+    for n, needs in enumerate([frozenset(), frozenset({"gpu"}), frozenset({ROOM})])
     for p, prefers in enumerate([frozenset(), frozenset({"av1"}), frozenset({"gpu", "av1"})])
 }
+LOW = Room(200_000_000, 1_000_000_000)
 Tasks = list[tuple[str, int]]
 
 any_worker = st.fixed_dictionaries(
@@ -42,6 +44,7 @@ any_worker = st.fixed_dictionaries(
         "mode": st.sampled_from([*["active"] * 9, "draining", "disabled", "stopped"]),
         "silent_s": st.sampled_from([*[0] * 6, 44, 45, 400]),
         "holds": st.integers(0, 2),
+        "free_bytes": st.sampled_from([7, 8, 9]),
     }
 )
 any_tasks = st.lists(
@@ -125,6 +128,31 @@ def test_worker_without_a_slot_in_the_lane_is_not_capable(world: World):
     assert waiting.workers == ("ann: lacks lane default",)
 
 
+def test_worker_without_room_takes_nothing_that_writes_until_it_has_room_again(world: World):
+    """002-051: room on the disk is looked at before a task is claimed."""
+    owner = world.worker()
+    world.submit({"write": Step()})
+    presence.tell_room(world.engine, owner, LOW)
+    refused = world.claim(owner)
+    world.submit({"noop": Step()})
+    [other] = world.claim(owner, 2)
+
+    presence.tell_room(world.engine, owner, Room(1_000_000_000, 1_000_000_000))
+
+    [claim] = world.claim(owner)
+    assert (refused, other.kind, claim.kind) == ([], "noop", "write")
+
+
+def test_lack_of_room_is_told_with_its_figures(world: World):
+    task_id = _storage_low(world)
+
+    waiting = world.why(task_id)
+
+    assert waiting is not None
+    assert waiting.text == "the disk is nearly full: 200.0 MB free, needs 1.0 GB"
+    assert waiting.workers == ("ann: 200.0 MB free, needs 1.0 GB",)
+
+
 def test_task_that_is_done_waits_for_nothing(world: World):
     owner = world.worker()
     world.submit()
@@ -177,6 +205,11 @@ def _draining(world: World) -> int:
     return _last(world, world.submit())
 
 
+def _storage_low(world: World) -> int:
+    presence.tell_room(world.engine, world.worker(), LOW)
+    return _last(world, world.submit({"write": Step()}))
+
+
 def _gpu_preferred(world: World) -> int:
     world.worker("cpu")
     world.worker("gpu", capabilities=["gpu"])
@@ -220,6 +253,7 @@ SCENES: dict[Reason, Callable[[World], int]] = {
     Reason.NO_CAPABLE_WORKER: _no_capable_worker,
     Reason.WORKERS_OFFLINE: _offline,
     Reason.WORKERS_DRAINING: _draining,
+    Reason.STORAGE_LOW: _storage_low,
     Reason.GPU_PREFERRED: _gpu_preferred,
     Reason.WORKERS_BUSY: _busy,
     Reason.PRIORITY: _behind,
@@ -261,6 +295,7 @@ def _join(world: World, name: str, worker: dict[str, object]) -> str:
     owner = world.worker(
         name, lanes=lanes, kinds=worker["kinds"], capabilities=worker["capabilities"]
     )
+    presence.tell_room(world.engine, owner, Room(worker["free_bytes"], 8))
     lane = min(lanes)
     kind = f"{lane}-0-0"
     if worker["holds"] and kind in worker["kinds"]:

@@ -11,10 +11,12 @@ import sqlite3
 import psycopg
 import pytest
 
+from rushes.domain.asset import QualityStatus
 from rushes.domain.failure import KilledBy
 from rushes.domain.job import Status
 from rushes.domain.task import SkipReason, State
 from rushes.domain.worker import Mode
+from rushes.media.entities import Kind as EntityKind
 from rushes.store.database import Database
 from rushes.store.migrate import migrations
 from tests.world import World, sql
@@ -35,6 +37,8 @@ WORDS = {
     "workers.mode": set(Mode),
     "workers.type": {"local", "remote"},
     "logs.level": {"debug", "info", "warn", "error"},
+    "renditions.status": set(QualityStatus),
+    "entities.kind": set(EntityKind),
 }
 
 LEASE = "lease_owner = 'ann#1', lease_expires_at = 1, lease_epoch = 1, due_at = 1"

@@ -135,7 +135,7 @@ def test_planning_finds_a_statement_that_is_wrong(db: Database):
 
 def _plan(db: Database, statement: str) -> str:
     """Let the database plan a statement. Returns what is wrong with it."""
-    parameters = dict.fromkeys(re.findall(r"(?<![:\w]):([a-z_]+)\b|%\((\w+)\)s", statement))
+    parameters = dict.fromkeys(re.findall(r"(?<![:\w]):([a-z][a-z0-9_]*)\b|%\((\w+)\)s", statement))
     values = dict.fromkeys(name for names in parameters for name in names if name)
     try:
         db.transact(lambda tx: tx._connection.execute(f"EXPLAIN {statement}", values).fetchall())

@@ -1,4 +1,4 @@
-"""The picture of a running demo: a live table on a terminal, else a line each second."""
+"""The picture of the engine's demo: a live table on a terminal, else a line each second."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from rushes.cli.output import note, plural
 if TYPE_CHECKING:
     from rich.console import Group
 
-    from rushes.cli.demo import Scene
+    from rushes.cli.demo_engine import Scene
 
 BAR = 40
 Show = Callable[["Scene"], None]

@@ -7,7 +7,23 @@ from typing import Annotated
 import typer
 
 from rushes import __version__
-from rushes.cli import config, db, demo, doctor, jobs, output, queue, worker, workers
+from rushes.cli import (
+    add,
+    backup,
+    config,
+    db,
+    demo,
+    doctor,
+    jobs,
+    output,
+    queue,
+    retranscode,
+    text_export,
+    videos,
+    watch,
+    worker,
+    workers,
+)
 
 app = typer.Typer(
     name="rushes",
@@ -16,14 +32,23 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
+app.command()(add.add)
+app.command("list")(videos.list_videos)
+app.command()(videos.show)
+app.command()(text_export.text)
+app.command()(retranscode.retranscode)
+app.command()(videos.rm)
+app.command()(videos.restore)
+jobs.app.command()(watch.watch)
 app.add_typer(jobs.app, name="jobs")
 app.add_typer(workers.app, name="workers")
 app.add_typer(queue.app, name="queue")
 app.add_typer(worker.app, name="worker")
 app.add_typer(db.app, name="db")
+app.add_typer(backup.app, name="backup")
 app.add_typer(config.app, name="config")
 app.command()(doctor.doctor)
-app.command()(demo.demo)
+app.add_typer(demo.app, name="demo")
 
 
 def _version(wanted: bool) -> None:
@@ -54,9 +79,9 @@ def rushes(
 ) -> None:
     """Rushes: footage in; streamable, searchable, clippable video out.
 
-    Every command takes --json. Ids of jobs may be shortened to any unique beginning or end, and
-    @last is the newest job. Exit codes: 0 ok, 1 failed, 2 usage or invalid input, 3 not found,
-    5 conflict, 6 unreachable, 7 wait timed out, 8 job was killed, 130 interrupted.
+    Every command takes --json. Ids may be shortened to any unique beginning or end, and @last is
+    the newest. Exit codes: 0 ok, 1 failed, 2 usage or invalid input, 3 not found, 5 conflict,
+    6 unreachable, 7 wait timed out, 8 job was killed, 10 done in part, 130 interrupted.
     """
     ctx.obj = {"database_url": database_url, "data": data}
     output.colours(not no_color)

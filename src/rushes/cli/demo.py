@@ -1,313 +1,265 @@
-"""`rushes demo`: the engine at work, with a worker killed on the way.
+"""`rushes demo`: one film through the whole pipeline, and a look whether all of it is true.
 
-A job of a thousand small tasks and one that counts their results runs on four worker processes.
-Half way one of them gets kill -9. Its leases run out, others take its tasks, and in the end
-every task was completed exactly once: the demo counts that, and asks the doctor.
+The film is made here, so every word in it is known, and when it is seen. Exit code 0 means that
+what was made of it is whole and that every word was found at its time.
 """
 
 from __future__ import annotations
 
-import secrets
+import json
+import signal
+import sys
 import tempfile
 import time
-from collections import Counter
-from collections.abc import Iterator
-from contextlib import closing, contextmanager
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from types import FrameType
+from typing import TYPE_CHECKING, Annotated, Any, NamedTuple, NoReturn
 
 import typer
 
-from rushes.cli.connection import AsJson, given
-from rushes.cli.output import plural, say, say_json, styled, table
-from rushes.errors import RushesError
+from rushes.cli import demo_engine, output
+from rushes.cli.connection import AsJson
+from rushes.cli.output import lasted, note, plural, say, say_json, styled
+from rushes.errors import Invalid, Permanent
 
 if TYPE_CHECKING:
     from rushes.app import App
-    from rushes.cli.fleet import Fleet
-    from rushes.domain.event import Event
-    from rushes.engine.doctor import Report
-    from rushes.settings import Settings
+    from rushes.cli.demo_story import Story
+    from rushes.domain.task import Task
+    from rushes.library.upload import Added
 
 FAILED = 1
-SHARDS, WORKERS, SLOTS, SHARD_MS = 1_000, 4, 4, 80
-KILL_AT = 0.4  # of the shards
-GIVE_UP = 60.0  # seconds
-LOOK_EVERY = 0.1
-TIMING: dict[str, object] = {
-    "lease": 2,
-    "worker_heartbeat_interval": 0.5,
-    "stale_job_check_interval": 0.5,
-    "worker_lanes": f"demo={SLOTS}",
+SETTINGS: dict[str, object] = {
+    # one film: its first chunk is to be ready first, and an encoder takes all cores by itself
+    "worker_lanes": ("default", "encode=1", "text=1"),
+    "worker_capabilities": (),
+    "worker_slots": 2,
+    "worker_heartbeat_interval": 0.5,  # it brings the progress
+    "max_retry_attempts": 2,
+    "stages": (),
+    "test": False,
+}
+DETAILS: dict[str, Callable[[list[Any]], str]] = {
+    "probe": lambda made: "it can have " + " ".join(rung["name"] for rung in made[0]["rungs"]),
+    "transcode": lambda made: f"{plural(len(made), 'chunk')}, each in every quality",
+    "sample": lambda made: (
+        f"{sum(len(batch['times_ms']) for part in made for batch in part['batches'])} of "
+        f"{sum(part['looked_at'] for part in made)} pictures are worth reading"
+    ),
+    "index": lambda made: plural(made[0]["spans"], "text"),
 }
 
-
-class DemoFailed(RushesError):
-    code = "DEMO_FAILED"
-
-
-@dataclass(slots=True)
-class Scene:
-    """What is to be seen at one moment."""
-
-    names: list[str]
-    victim: str | None = None
-    lost: list[int] = field(default_factory=list)
-    seconds: float = 0.0
-    percent: int = 0
-    done: int = 0
-    total: int = 0
-    holds: dict[str, int] = field(default_factory=dict)
-    finished: dict[str, int] = field(default_factory=dict)
-    taken_back: bool = False
+app = typer.Typer()
+app.command("engine")(demo_engine.engine)
 
 
-@dataclass(frozen=True, slots=True)
-class Story:
-    """What happened, after the fact."""
+class Screen(NamedTuple):
+    """Where the demo tells what it does: lines that stay, and bars (in percent) that move."""
 
-    job: dict[str, object]
-    scene: Scene
-    task_id: int
-    events: list[Event]
-    report: Report
-    checks: dict[str, bool]
-
-    @property
-    def is_clean(self) -> bool:
-        return all(self.checks.values())
+    say: Callable[[str], None]
+    bars: Callable[[Mapping[str, float]], None]
 
 
+@app.callback(invoke_without_command=True)
 def demo(
     ctx: typer.Context,
-    shards: Annotated[
-        int, typer.Option(min=100, max=9_999, metavar="N", help="How many small tasks.")
-    ] = SHARDS,
+    keep: Annotated[
+        Path | None,
+        typer.Option(metavar="DIR", help="Work in this new folder, and keep what is made."),
+    ] = None,
     as_json: AsJson = False,
 ) -> None:
-    """Show the engine at work, with a worker killed.
+    """Make a sample video, process it and check the result.
 
-    1,000 small tasks run on four worker processes, one of which gets kill -9 on the way. Uses a
-    temporary folder, unless --database-url names a database. Exit code 0 only if every task was
-    completed exactly once and the doctor finds nothing.
+    Needs no server, no network and no ffmpeg of the machine's own; leaves nothing behind without
+    --keep. Exit code 0 only if all that was made is whole and every word was found at its time.
     """
+    if ctx.invoked_subcommand is not None:
+        return
     from rushes.app import open_app
-    from rushes.cli.fleet import Fleet
+    from rushes.cli import demo_story
+    from rushes.settings import load
 
-    with _stage(ctx) as (settings, folder, names):
-        environment = _environment(settings)
-        with open_app(settings) as app:
-            job_id = _submit(app, shards)
-            with Fleet(names, environment, folder) as fleet:
-                story = _play(app, fleet, job_id, shards, quiet=as_json)
+    with _place(keep) as folder, _screen(quiet=as_json) as screen:
+        database = f"sqlite:///{folder}/rushes.db"
+        with open_app(load(data=folder, database_url=database, **SETTINGS)) as rushes:
+            story = _play(rushes, screen)
     if as_json:
-        say_json(_view(story))
+        say_json(demo_story.view(story, folder if keep else None))
     else:
-        say(*_lines(story))
-    raise typer.Exit(0 if story.is_clean else FAILED)
+        say(*demo_story.lines(story, folder if keep else None))
+    raise typer.Exit(0 if story.is_true else FAILED)
 
 
 @contextmanager
-def _stage(ctx: typer.Context) -> Iterator[tuple[Settings, Path, list[str]]]:
-    """Make the place where the demo happens: settings, a folder, names for the workers."""
-    from rushes.settings import load
-    from rushes.store.database import open_database
-
-    url = given(ctx).get("database_url")
-    mark = f"-{secrets.token_hex(2)}" if url else ""  # others may be there
-    names = [f"worker-{number}{mark}" for number in range(1, WORKERS + 1)]
-    with tempfile.TemporaryDirectory(prefix="rushes-demo-", ignore_cleanup_errors=True) as folder:
-        chosen = str(url or f"sqlite:///{folder}/rushes.db")
-        settings = load(data=folder, database_url=chosen, stages=(), test=False, **TIMING)
-        with closing(open_database(chosen)) as database:
-            if database.schema_version() == 0:
-                database.migrate()
-        yield settings, Path(folder), names
+def _place(keep: Path | None) -> Iterator[Path]:
+    """Make the data folder of the demo; it goes with the demo unless it is to be kept."""
+    before = signal.signal(signal.SIGTERM, _leave)
+    try:
+        if keep is not None:
+            yield _empty(keep)
+        else:
+            with tempfile.TemporaryDirectory(
+                prefix="rushes-demo-", ignore_cleanup_errors=True
+            ) as folder:
+                yield Path(folder)
+    finally:
+        signal.signal(signal.SIGTERM, before)
 
 
-def _environment(settings: Settings) -> dict[str, str]:
-    from rushes.settings import PREFIX
-
-    wanted = {"data": settings.data, "database_url": settings.url, **TIMING}
-    return {PREFIX + name.upper(): str(value) for name, value in wanted.items()}
-
-
-def _play(app: App, fleet: Fleet, job_id: str, shards: int, *, quiet: bool) -> Story:
-    from rushes.cli.board import board
-
-    scene = Scene(names=fleet.names)
-    began = time.monotonic()
-    with board(quiet=quiet) as show:
-        while not _look(app, job_id, scene):
-            scene.seconds = time.monotonic() - began
-            _check_running(fleet, scene)
-            if scene.victim is None and scene.done >= KILL_AT * shards:
-                _kill_one(app, fleet, job_id, scene)
-            show(scene)
-            time.sleep(LOOK_EVERY)
-        scene.seconds = time.monotonic() - began
-        show(scene)
-    return _tell(app, fleet, job_id, scene, shards)
+def _empty(folder: Path) -> Path:
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        is_used = any(folder.iterdir())
+    except OSError as error:
+        raise Invalid(f"{folder} cannot be used: {error.strerror}") from error
+    if is_used:
+        raise Invalid(f"{folder} is not empty", hint="name a folder that does not exist yet")
+    return folder.absolute()
 
 
-def _submit(app: App, shards: int) -> str:
-    from rushes.domain.graph import JobRequest, Step
-    from rushes.engine.submit import submit
-
-    items = [{"number": number, "milliseconds": SHARD_MS} for number in range(shards)]
-    steps = {
-        "demo.shard": Step(items=items, weight=99),
-        "demo.total": Step(after=("demo.shard",)),
-    }
-    label = f"{shards:,} shards and their total"
-    return submit(app.engine, JobRequest(kind="demo", label=label, steps=steps)).job_id
+def _leave(number: int, _frame: FrameType | None) -> NoReturn:
+    raise SystemExit(128 + number)
 
 
-def _look(app: App, job_id: str, scene: Scene) -> bool:
-    """Bring the scene up to date. Returns whether the job is over."""
-    from rushes.cli.reading import read_job
-    from rushes.domain.task import State
-    from rushes.store import workers
-
-    seen = read_job(app, job_id)
-    present, _ = app.db.read(workers.list_all)
-    scene.percent, scene.total = seen.percent, len(seen.tasks)
-    scene.done = sum(task.state is State.DONE for task in seen.tasks)
-    scene.holds = {worker.name: worker.load for worker in present}
-    scene.finished = {worker.name: worker.tasks_done for worker in present}
-    held = {task.id for task in seen.tasks if task.lease_epoch == 1 and task.state is State.RUNNING}
-    scene.taken_back = bool(scene.lost) and not held & set(scene.lost)
-    return seen.is_over
-
-
-def _kill_one(app: App, fleet: Fleet, job_id: str, scene: Scene) -> None:
-    """Kill -9 a worker that holds tasks. It is stopped for the look, so that they stay its own."""
-    from rushes.cli.reading import read_job
-    from rushes.cli.views import name_of
-
-    name = fleet.names[1]
-    fleet.freeze(name)
-    held = [task.id for task in read_job(app, job_id).tasks if name_of(task.lease_owner) == name]
-    if held:
-        fleet.kill(name)
-        scene.victim, scene.lost = name, held
+@contextmanager
+def _screen(*, quiet: bool) -> Iterator[Screen]:
+    """Tell on stderr: the result is for stdout. Bars are for a terminal, and vanish at the end."""
+    if quiet:
+        yield Screen(lambda _line: None, lambda _bars: None)
+    elif not sys.stderr.isatty():
+        yield Screen(note, lambda _bars: None)
     else:
-        fleet.thaw(name)
+        from rich.console import Console
+        from rich.progress import BarColumn, Progress, TaskID
+        from rich.text import Text
+
+        console = Console(stderr=True, no_color=not output.is_coloured())
+        columns = ("  {task.description:<10}", BarColumn(), "{task.percentage:>3.0f} %")
+        with Progress(*columns, console=console, transient=True) as progress:
+            shown: dict[str, TaskID] = {}
+
+            def bars(percent: Mapping[str, float]) -> None:
+                for gone in shown.keys() - percent.keys():
+                    progress.remove_task(shown.pop(gone))
+                for name, reached in percent.items():
+                    if name not in shown:
+                        shown[name] = progress.add_task(name, total=100)
+                    progress.update(shown[name], completed=reached)
+
+            yield Screen(lambda line: console.print(Text.from_ansi(line), soft_wrap=True), bars)
 
 
-def _check_running(fleet: Fleet, scene: Scene) -> None:
-    broken = fleet.broken()
-    if broken is not None:
-        raise DemoFailed(f"{broken} ended by itself: {_last_line(fleet.log(broken))}")
-    if scene.seconds > GIVE_UP:
-        raise DemoFailed(f"the job is at {scene.percent} % after {GIVE_UP:g} s")
+def _play(rushes: App, screen: Screen) -> Story:
+    """Make the film, add it, work until its job is over, then look at everything."""
+    from rushes.app import run_worker
+    from rushes.cli.demo_story import tell
+    from rushes.cli.reading import read_job
+    from rushes.library import layout
+    from rushes.library.upload import Upload, add
+
+    began = time.monotonic()
+    tools = _tools()
+    screen.say(" · ".join(f"{name} {version}" for name, version in tools.items()))
+    film = rushes.library.storage.root / "demo.mp4"
+    screen.say(_make(film, screen))
+    added = add(rushes.library, Upload(path=film, title="Demo"))
+    film.unlink()
+    run_worker(rushes, until=follow(rushes, added, screen))
+    if not read_job(rushes, added.job_id).is_over:
+        raise typer.Abort  # somebody stopped it
+    layout.run_once(rushes.library)
+    return tell(rushes, added, tools=tools, began=began)
 
 
-def _tell(app: App, fleet: Fleet, job_id: str, scene: Scene, shards: int) -> Story:
-    """Stop the workers, then count."""
-    from datetime import timedelta
+def _make(film: Path, screen: Screen) -> str:
+    from rushes.library import demo_film
 
-    from rushes.cli.reading import concerns, history, read_job
-    from rushes.cli.views import job_view
-    from rushes.engine.doctor import examine, wait_for_quiet
-    from rushes.store import tasks
+    began = time.monotonic()
+    demo_film.make(film, lambda percent: screen.bars({"film": percent}))
+    length, size = f"{demo_film.DURATION_MS / 1000:g} s", output.size(film.stat().st_size)
+    what = f"{demo_film.HEIGHT}p, {length} long, with sound, {size}"
+    return _ended("film", int((time.monotonic() - began) * 1000), what)
 
-    codes = fleet.stop()
-    quiet = wait_for_quiet(app.engine, timedelta(seconds=10))
-    seen = read_job(app, job_id)
-    attempts = app.db.read(lambda tx: tasks.attempts(tx, job_id))
-    job = job_view(seen.job, percent=seen.percent, tasks=seen.tasks)
-    task_id = scene.lost[0] if scene.lost else seen.tasks[0].id
-    events = [event for event in history(app, job_id) if concerns(event, task_id)]
-    report = examine(app.engine, strict=True)
-    done = Counter(attempt["task_id"] for attempt in attempts if attempt["outcome"] == "done")
-    expired = {attempt["task_id"] for attempt in attempts if attempt["outcome"] == "expired"}
-    checks = {
-        "the job is completed": seen.job.status == "completed",
-        "every task has exactly one completion": set(done.values()) == {1}
-        and len(done) == len(seen.tasks),
-        "the total counts every shard once": job["result"]
-        == {"shards": shards, "distinct": shards, "sum": shards * (shards - 1) // 2},
-        "the tasks of the killed worker were taken back": bool(scene.lost)
-        and expired >= set(scene.lost),
-        "the other workers stopped cleanly": not any(codes.values()),
-        "the doctor finds nothing": quiet and not report.violations,
+
+def _tools() -> dict[str, str]:
+    """Return what the demo works with. Raises Permanent if something is not there."""
+    from importlib.metadata import PackageNotFoundError, version
+
+    from rushes.media import ffmpeg, sandbox
+
+    try:
+        version("onnxruntime")
+        engine = f"rapidocr {version('rapidocr')}"
+    except PackageNotFoundError as error:
+        raise Permanent(
+            f"the demo reads text, and {error.name} is not installed",
+            error_code="OCR_UNAVAILABLE",
+            hint="pip install 'rushes[ocr]'",
+        ) from error
+    found = ffmpeg.find()
+    return {
+        "ffmpeg": f"{found.version} ({found.source})",
+        "OCR": engine,
+        "sandbox": sandbox.level(),
     }
-    return Story(job, scene, task_id, events, report, checks)
 
 
-def _lines(story: Story) -> list[str]:
-    from rushes.cli.doctor import report_lines
+def follow(rushes: App, added: Added, screen: Screen) -> Callable[[], bool]:
+    """Return the function that tells the news, and whether the job is over."""
+    from rushes.cli.reading import read_job
+    from rushes.domain.task import FINAL, State
+    from rushes.store import assets
 
-    scene = story.scene
-    held = plural(len(scene.lost), "task")
-    lines = [
-        f"{scene.victim} got kill -9 while it held {held}. What became of task {story.task_id}:"
-    ]
-    lines += _story_lines(story)
-    lines += ["", f"demo.total returned {story.job['result']}", ""]
-    lines += [
-        f"{styled('✔', 'green') if holds else styled('✘', 'red')} {what}"
-        for what, holds in story.checks.items()
-    ]
-    return [*lines, "", f"doctor --strict: {report_lines(story.report)[-1]}", _verdict(story)]
+    told: set[str] = set()
 
-
-def _verdict(story: Story) -> str:
-    word = "nothing was lost, nothing was done twice" if story.is_clean else "NOT as it should be"
-    return f"{plural(story.scene.total, 'task')} in {story.scene.seconds:.1f} s: {word}"
-
-
-def _task_story(story: Story) -> list[dict[str, object]]:
-    """Return the events of the one task, without the others that moved with it."""
-    from rushes.cli.views import name_of, rfc3339
-
-    steps = []
-    for event in story.events:
-        moved = event.data.get("tasks")
-        epochs: dict[int, int] = dict(moved) if isinstance(moved, list) else {}
-        steps.append(
+    def look() -> bool:
+        seen = read_job(rushes, added.job_id)
+        asset = rushes.db.read(lambda tx: assets.get(tx, added.asset_id))
+        steps: dict[str, list[Task]] = {task.step: [] for task in seen.tasks}
+        for task in seen.tasks:
+            steps[task.step].append(task)
+        for step, tasks in steps.items():
+            if step not in told and all(task.state in FINAL for task in tasks):
+                told.add(step)
+                screen.say(_stage_line(step, tasks))
+        if asset.playable_at is not None and "playable" not in told:
+            told.add("playable")
+            after = lasted(asset.playable_at - asset.created_at)
+            screen.say(f"▶ playable after {after}: watch it while the rest is made")
+        screen.bars(
             {
-                "at": rfc3339(event.at),
-                "type": event.type,
-                "claim": epochs.get(story.task_id),
-                "worker": name_of(str(event.data.get("worker") or "")),
-                "cause": event.data.get("cause"),
+                step: _percent(tasks)
+                for step, tasks in steps.items()
+                if any(task.state is State.RUNNING for task in tasks)
             }
         )
-    return steps
+        return seen.is_over
+
+    return look
 
 
-def _story_lines(story: Story) -> list[str]:
-    rows = [
-        (
-            str(step["at"])[11:-1],
-            step["type"],
-            f"claim {step['claim']}",
-            step["worker"] or "the lease ran out",
-        )
-        for step in _task_story(story)
-        if step["claim"] is not None
-    ]
-    return table(("time", "event", "claim", "who"), rows, indent="  ")[1:]
+def _percent(tasks: Sequence[Task]) -> float:
+    from rushes.domain.task import State
+
+    return sum(100 if task.state is State.DONE else task.progress for task in tasks) / len(tasks)
 
 
-def _view(story: Story) -> dict[str, object]:
-    from rushes.cli.doctor import report_view
+def _stage_line(step: str, tasks: Sequence[Task]) -> str:
+    """Return how a step ended: how long it took from its first claim on, and what it found."""
+    from rushes.cli.demo_story import why
 
-    scene = story.scene
-    return {
-        "ok": story.is_clean,
-        "seconds": round(scene.seconds, 1),
-        "job": story.job,
-        "killed_worker": scene.victim,
-        "lost_tasks": scene.lost,
-        "task": {"task_id": story.task_id, "events": _task_story(story)},
-        "checks": story.checks,
-        "doctor": report_view(story.report),
-    }
+    began = min((task.claimed_at for task in tasks if task.claimed_at), default=0)
+    ended = max((task.finished_at for task in tasks if task.finished_at), default=began)
+    if reasons := [reason for task in tasks if (reason := why(task))]:
+        return _ended(step, ended - began, reasons[0], well=False)
+    results = [json.loads(task.result) for task in tasks if task.result]
+    what = DETAILS[step](results) if results and step in DETAILS else ""
+    return _ended(step, ended - began, what)
 
 
-def _last_line(text: str) -> str:
-    return (text.strip().splitlines() or ["it left no log"])[-1]
+def _ended(step: str, milliseconds: int, what: str, *, well: bool = True) -> str:
+    mark = styled("✔", "green", err=True) if well else styled("✘", "red", err=True)
+    return f"{mark} {step:<10} {lasted(milliseconds):>7}  {what}".rstrip()

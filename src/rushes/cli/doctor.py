@@ -1,4 +1,4 @@
-"""`rushes doctor`: does everything hold that the engine promises?"""
+"""`rushes doctor`: does everything hold that the engine and the library promise?"""
 
 from __future__ import annotations
 
@@ -19,7 +19,11 @@ STRICT_WAIT = 30.0
 def doctor(
     ctx: typer.Context,
     strict: Annotated[
-        bool, typer.Option("--strict", help="Wait for quiet, then check every job there is.")
+        bool,
+        typer.Option("--strict", help="Wait for quiet, then check every job and film there is."),
+    ] = False,
+    deep: Annotated[
+        bool, typer.Option("--deep", help="Also read every file and compare its hash.")
     ] = False,
     wait: Annotated[
         float | None,
@@ -29,19 +33,21 @@ def doctor(
     ] = None,
     as_json: AsJson = False,
 ) -> None:
-    """Check the invariants of a live database. Reads only.
+    """Check the invariants of a live database and its files. Reads only.
 
     Exit code 1: a promise is broken. 7: nothing is, but work still went on when the wait was over.
     """
     from datetime import timedelta
 
     from rushes.engine.doctor import examine, wait_for_quiet
+    from rushes.library import doctor as library
 
     patience = wait if wait is not None else STRICT_WAIT if strict else None
     with connect(ctx) as rushes:
         interval = timedelta(seconds=rushes.settings.stale_job_check_interval)
         quiet = patience is None or wait_for_quiet(rushes.engine, timedelta(seconds=patience))
         report = examine(rushes.engine, strict=strict, recover_every=interval)
+        report += library.examine(rushes.library, strict=strict, deep=deep)
     if as_json:
         say_json({**report_view(report), "quiet": quiet})
     else:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from rushes.cli.connection import AsJson, DryRun, JobId, caller, connect
+from rushes.cli.options import priority_of
 from rushes.cli.output import note, plural, say, say_json, say_line, status_word
 from rushes.errors import Conflict, Invalid, NotFound, RushesError
 
@@ -259,7 +260,7 @@ def priority(
     from rushes.cli.reading import find, read_job
     from rushes.engine import operator
 
-    wanted = _priority(priority)
+    wanted = priority_of(priority)
     with connect(ctx) as rushes:
         found = find(rushes, job_id)
         operator.set_priority(rushes.engine, found, wanted)
@@ -345,17 +346,6 @@ def _retry_all(rushes: App, code: str, refused: dict[str, str], *, dry_run: bool
         except Conflict as error:
             refused[row["job_id"]] = error.message
     return retried
-
-
-def _priority(text: str) -> int:
-    from rushes.domain.graph import PRIORITIES, check_priority
-
-    if text in PRIORITIES:
-        return PRIORITIES[text]
-    if not text.isascii() or not text.isdigit():
-        raise Invalid(f"{text!r} is not a priority", hint=f"0 to 10, or {', '.join(PRIORITIES)}")
-    check_priority(int(text))
-    return int(text)
 
 
 def _wait(rushes: App, job_id: str, timeout: float | None) -> Reading:

@@ -14,7 +14,7 @@ from collections.abc import Iterable, Sequence
 
 import typer
 
-from rushes.errors import RushesError
+from rushes.errors import RushesError, StageError
 
 ICONS = {"queued": "⏳", "running": "🔄", "completed": "✅", "failed": "❌", "killed": "🛑"}
 COLOURS = {
@@ -24,7 +24,10 @@ COLOURS = {
     "failed": "red",
     "killed": "yellow",
 }
+LIKE = {"pending": "queued", "processing": "running", "ready": "completed"}
+"""The words for videos that look like one for jobs."""
 NUMBER = re.compile(r"[\d.,/]+( \S+)*")  # also with a unit: `3 s ago`, `40 %`, `1/3`
+SIZES = ("B", "kB", "MB", "GB", "TB")
 UNITS = (("day", 86_400_000), ("h", 3_600_000), ("min", 60_000), ("s", 1_000))
 
 _allowed = True
@@ -57,15 +60,14 @@ def note(line: str) -> None:
     typer.echo(line, err=True)
 
 
-def tell_error(error: RushesError, *, as_json: bool) -> None:
+def tell_error(error: RushesError, *, as_json: bool, about: str | None = None) -> None:
     """Print a deliberate error: a line with its code, and what to do about it."""
     if as_json:
         typer.echo(json.dumps(problem(error), ensure_ascii=False), err=True)
         return
+    start = styled("error:", "red", err=True) + (f" {about}:" if about else "")
     for line in error.message.splitlines() or [""]:
-        typer.echo(
-            f"{styled('error:', 'red', err=True)} {printable(line)} ({error.code})", err=True
-        )
+        typer.echo(f"{start} {printable(line)} ({code_of(error)})", err=True)
     if error.hint:
         typer.echo(f"hint: {printable(error.hint)}", err=True)
 
@@ -82,15 +84,21 @@ def tell_usage(error: typer.TyperException, *, as_json: bool) -> None:
     tell_error(usage, as_json=as_json)
 
 
+def code_of(error: RushesError) -> str:
+    """Return the code of an error; one about a film says more than its class."""
+    return error.error_code if isinstance(error, StageError) else error.code
+
+
 def problem(error: RushesError) -> dict[str, object]:
     """Return the error as a problem+json object (RFC 9457), as the API answers it."""
-    slug = error.code.lower().replace("_", "-")
+    code = code_of(error)
+    slug = code.lower().replace("_", "-")
     known = {
         "type": f"urn:rushes:problem:{slug}",
         "title": slug.replace("-", " ").capitalize(),
         "status": error.status,
         "detail": error.message,
-        "code": error.code,
+        "code": code,
     }
     hint = {"hint": error.hint} if error.hint else {}
     return {**{key: _plain(value) for key, value in error.detail.items()}, **known, **hint}
@@ -101,9 +109,14 @@ def styled(text: str, colour: str, *, err: bool = False) -> str:
     return typer.style(text, fg=colour) if _allowed and stream.isatty() else text
 
 
+def is_coloured() -> bool:
+    return _allowed
+
+
 def status_word(status: str) -> str:
-    """Return a job's status: icon, word and, on a terminal, colour; never colour alone."""
-    return f"{ICONS[status]} {styled(status, COLOURS[status])}"
+    """Return the status of a job or a video: icon, word and, on a terminal, colour; never alone."""
+    look = LIKE.get(status, status)
+    return f"{ICONS[look]} {styled(status, COLOURS[look])}"
 
 
 def table(
@@ -166,6 +179,32 @@ def duration(milliseconds: int) -> str:
             n = max(0, milliseconds) // length
             return f"{n} {unit}{'s' if unit == 'day' and n != 1 else ''}"
     raise AssertionError("unreachable")
+
+
+def lasted(milliseconds: int) -> str:
+    """Return how long something took, in two units at most.
+
+    >>> lasted(4_940), lasted(192_000), lasted(3_720_000)
+    ('4.9 s', '3 min 12 s', '1 h 2 min')
+    """
+    seconds = max(0, milliseconds) // 1000
+    if seconds < 60:
+        return f"{milliseconds / 1000:.1f} s"
+    if seconds < 3600:
+        return f"{seconds // 60} min {seconds % 60} s"
+    return f"{seconds // 3600} h {seconds % 3600 // 60} min"
+
+
+def size(n: int) -> str:
+    """Return a number of bytes as people say it.
+
+    >>> size(999), size(12_345_678)
+    ('999 B', '12.3 MB')
+    """
+    value, unit = float(n), 0
+    while value >= 999.5 and unit < len(SIZES) - 1:
+        value, unit = value / 1000, unit + 1
+    return f"{value:.1f} {SIZES[unit]}" if unit else f"{n} B"
 
 
 def plural(n: int, word: str) -> str:

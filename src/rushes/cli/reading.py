@@ -10,10 +10,12 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from rushes.domain.event import Event
-from rushes.domain.job import FINISHED, Job
+from rushes.domain.job import FINISHED, Job, Status
 from rushes.domain.task import FINAL, Task
+from rushes.domain.waiting import Reason
+from rushes.domain.worker import Presence, presence
 from rushes.engine.waiting import why
-from rushes.store import events, jobs, tasks
+from rushes.store import events, jobs, tasks, workers
 
 if TYPE_CHECKING:
     from rushes.app import App
@@ -21,6 +23,7 @@ if TYPE_CHECKING:
     from rushes.store.database import Transaction
 
 LOOK_EVERY = 0.1
+AT_WORK = (Presence.IDLE, Presence.BUSY)
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,6 +48,17 @@ def clock(tx: Transaction) -> int:
 def find(app: App, text: str) -> str:
     """Return the id of the job that `text` stands for."""
     return app.db.read(lambda tx: jobs.find(tx, text))
+
+
+def open_jobs(app: App, limit: int) -> list[str]:
+    """Return the jobs that are running or queued, oldest first."""
+
+    def work(tx: Transaction) -> list[str]:
+        states = (Status.RUNNING, Status.QUEUED)
+        pages = (jobs.list_page(tx, status=status, limit=limit) for status in states)
+        return [job.id for page in pages for job in page][:limit]
+
+    return sorted(app.db.read(work))
 
 
 def read_job(app: App, job_id: str) -> Reading:
@@ -122,6 +136,24 @@ def reasons(
             sorts.setdefault(sort, []).append(task)
     for alike in sorts.values():
         yield alike[0], why(app.engine, alike[0].id), len(alike)
+
+
+def waits_for(app: App, job_id: str) -> str | None:
+    """Return why nothing of a job runs, in one sentence."""
+    seen = read_job(app, job_id)
+    found = (reason for _, reason, _ in reasons(app, seen.tasks, now=seen.now))
+    texts = [reason.text for reason in found if reason and reason.reason != Reason.DEPENDENCY]
+    return texts[0] if texts else None
+
+
+def offers(app: App) -> frozenset[str]:
+    """Return what this machine and the workers that are there have, such as `ocr`."""
+    from rushes.app import capabilities
+
+    found, now = app.db.read(workers.list_all)
+    return capabilities(app.settings).union(
+        *(worker.capabilities for worker in found if presence(worker, now=now) in AT_WORK)
+    )
 
 
 def _news(app: App, job_id: str, cursor: str) -> list[Event]:

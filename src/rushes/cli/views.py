@@ -1,4 +1,4 @@
-"""Jobs, tasks, workers and events as the JSON that every door answers with. Pure.
+"""Jobs, tasks, workers, events and videos as the JSON that every door answers with. Pure.
 
 A job's answer is one record for the list and for the single job: always its status, and by its
 status the progress, the result, the failure or the kill. Times are RFC 3339 in UTC.
@@ -10,12 +10,18 @@ import json
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
+from typing import TYPE_CHECKING
 
+from rushes.domain.asset import Asset, Quality
 from rushes.domain.event import Event
 from rushes.domain.job import Job, Status
 from rushes.domain.task import State, Task, claim_state
 from rushes.domain.waiting import Waiting
 from rushes.domain.worker import Worker, presence
+
+if TYPE_CHECKING:
+    from rushes.cli.film import Film, Version
+    from rushes.cli.progress import Sight
 
 View = dict[str, object]
 
@@ -26,6 +32,9 @@ PROGRESS = (
 FAILURE = (
     *("error", "error_code", "error_type", "failed_at", "failed_phase", "failed_batch"),
     *("progress_at_failure", "hint", "stack_trace"),
+)
+MILESTONES = (
+    *("created_at", "updated_at", "playable_at", "ready_at", "searchable_at", "deleted_at"),
 )
 
 
@@ -112,6 +121,87 @@ def kill_info(job: Job) -> View:
         "killed_at": rfc3339(job.killed_at),
         "killed_reason": job.killed_reason,
         "progress_at_kill": json.loads(job.progress_at_kill) if job.progress_at_kill else None,
+    }
+
+
+def asset_view(asset: Asset) -> View:
+    """Return what a caller is told of a film. Times of the film are in milliseconds."""
+    failure = json.loads(asset.failure) if asset.failure else {}
+    return {
+        "asset_id": asset.id,
+        "status": asset.status,
+        "title": asset.title,
+        "tags": list(asset.tags),
+        "filename": asset.filename,
+        "bytes": asset.bytes,
+        "sha256": asset.sha256,
+        "duration_ms": asset.duration_ms,
+        "version": asset.version,
+        "newest_version": asset.newest,
+        "revision": asset.revision,
+        "job_id": asset.job_id,
+        "job_status": asset.job_status,
+        **{name: failure.get(name) for name in ("error", "error_code", "hint")},
+        **{name: rfc3339(getattr(asset, name)) for name in MILESTONES},
+    }
+
+
+def film_view(film: Film) -> View:
+    """Return one video in full. Of its versions, the last in the list is the newest."""
+    return {
+        **asset_view(film.asset),
+        "percent": film.percent,
+        "purged_at": rfc3339(film.purged_at),
+        "width": film.size[0] if film.size else None,
+        "height": film.size[1] if film.size else None,
+        "decisions": [{"what": what, "why": why} for what, why in film.decisions],
+        "versions": [_version_view(version) for version in film.versions],
+        "texts": film.texts,
+        "files": {
+            "original": str(film.original),
+            "playlist": str(film.playlist) if film.playlist else None,
+            "folder": str(film.folder) if film.folder else None,
+            "count": film.files,
+            "bytes": film.bytes,
+        },
+    }
+
+
+def quality_view(quality: Quality) -> View:
+    return {
+        "quality": quality.quality,
+        "width": quality.width,
+        "height": quality.height,
+        "status": quality.status,
+        "segments_total": quality.segments_total,
+        "segments_completed": quality.segments_completed,
+        "progress_percent": quality.progress_percent,
+        "started_at": rfc3339(quality.started_at),
+        "completed_at": rfc3339(quality.completed_at),
+        "error_message": quality.error,
+    }
+
+
+def sight_view(sight: Sight) -> View:
+    """Return how far a job is, with the film that it makes."""
+    job, asset = sight.job, sight.asset
+    return {
+        "job_id": job.id,
+        "label": job.label,
+        "status": job.status,
+        "percent": sight.percent,
+        "waits_for": sight.waits_for,
+        "steps": {step: dict(states) for step, states in sight.steps.items()},
+        "asset_id": asset.id if asset else None,
+        "playable_at": rfc3339(asset.playable_at) if asset else None,
+        "playlist": str(sight.playlist) if sight.playlist else None,
+        "qualities": [quality_view(quality) for quality in sight.qualities],
+        "texts": sight.texts,
+        "warnings": job.warnings,
+        "damage": json.loads(asset.source)["damage"] if asset and asset.source else [],
+        "finished_at": rfc3339(job.finished_at),
+        **{name: failure_info(job)[name] for name in ("error", "error_code", "hint")},
+        **kill_info(job),
     }
 
 
@@ -222,6 +312,17 @@ def name_of(owner: str | None) -> str | None:
     'gpu-1'
     """
     return owner.partition("#")[0] if owner else None
+
+
+def _version_view(version: Version) -> View:
+    return {
+        "version": version.n,
+        "job_id": version.job_id,
+        "created_at": rfc3339(version.created_at),
+        "published_at": rfc3339(version.published_at),
+        "superseded_at": rfc3339(version.superseded_at),
+        "qualities": [quality_view(quality) for quality in version.qualities],
+    }
 
 
 def _done(tasks: Sequence[Task]) -> int:

@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 
+from rushes.domain.room import ROOM, Room
 from rushes.domain.task import FINAL, State, Task
 
 
@@ -21,6 +22,7 @@ class Reason(StrEnum):
     NO_CAPABLE_WORKER = "NO_CAPABLE_WORKER"
     WORKERS_OFFLINE = "WORKERS_OFFLINE"
     WORKERS_DRAINING = "WORKERS_DRAINING"
+    STORAGE_LOW = "STORAGE_LOW"
     GPU_PREFERRED = "GPU_PREFERRED"
     WORKERS_BUSY = "WORKERS_BUSY"
     PRIORITY = "PRIORITY"
@@ -38,10 +40,16 @@ class Refusal:
     slots: int
     held: int
     last_heartbeat: int
+    room: Room | None = None
 
     @property
     def is_full(self) -> bool:
         return self.held >= self.slots
+
+    @property
+    def is_cramped(self) -> bool:
+        """Whether room on its disk is all that it lacks."""
+        return self.lacks == (ROOM,) and self.room is not None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -126,7 +134,7 @@ def _not_claimed(task: Task, facts: Facts) -> Waiting | None:
         text = f"{task.kind} is paused by {facts.pause.by}{because}"
         return Waiting(reason=Reason.QUEUE_PAUSED, text=text)
     told = tuple(f"{refusal.worker}: {_says(refusal, facts)}" for refusal in facts.refusals)
-    able = [refusal for refusal in facts.refusals if not refusal.lacks]
+    able = [refusal for refusal in facts.refusals if not refusal.lacks or refusal.is_cramped]
     live = [refusal for refusal in able if not _is_late(refusal, facts)]
     willing = [refusal for refusal in live if refusal.reason is None]
     behind = _behind(willing, facts.line, told) if willing else None
@@ -152,6 +160,9 @@ def _nobody(
         return Reason.WORKERS_OFFLINE, f"the last capable worker was seen {ago} s ago"
     if any(refusal.reason == Reason.GPU_PREFERRED for refusal in live):
         return Reason.GPU_PREFERRED, "left to a free worker that has what it prefers"
+    cramped = [refusal for refusal in live if refusal.reason == Reason.NO_CAPABLE_WORKER]
+    if cramped:
+        return Reason.STORAGE_LOW, f"the disk is nearly full: {cramped[0].room}"
     return Reason.WORKERS_DRAINING, "every capable worker is draining or disabled"
 
 
@@ -171,10 +182,12 @@ def _is_late(refusal: Refusal, facts: Facts) -> bool:
 
 
 def _says(refusal: Refusal, facts: Facts) -> str:
-    if refusal.lacks:
+    if refusal.lacks and not refusal.is_cramped:
         return "lacks " + ", ".join(need.removeprefix("stage:") for need in refusal.lacks)
     if _is_late(refusal, facts):
         return f"silent for {(facts.now - refusal.last_heartbeat) // 1000} s"
+    if refusal.reason == Reason.NO_CAPABLE_WORKER:
+        return str(refusal.room)
     if refusal.reason is not None:
         return refusal.reason.lower().replace("_", " ")
     return f"full ({refusal.held}/{refusal.slots})" if refusal.is_full else "free"

@@ -51,6 +51,7 @@ BLOCKED = frozenset(
         Reason.NO_CAPABLE_WORKER,
         Reason.WORKERS_OFFLINE,
         Reason.WORKERS_DRAINING,
+        Reason.STORAGE_LOW,
         Reason.QUEUE_PAUSED,
     }
 )
@@ -82,6 +83,12 @@ class Report:
     @property
     def violations(self) -> list[Finding]:
         return [finding for finding in self.findings if finding.severity is Severity.VIOLATION]
+
+    def __add__(self, other: Report) -> Report:
+        checked = {**other.checked, **self.checked}
+        checked["checks"] += other.checked["checks"]
+        findings = _by_weight([*self.findings, *other.findings])
+        return Report(strict=self.strict, findings=findings, checked=checked)
 
 
 class Check(NamedTuple):
@@ -144,13 +151,13 @@ def examine(
     checked: Counter[str] = Counter(checks=len(LIVE) + len(OF_JOBS))
     hits = engine.db.read(lambda tx: _look(tx, engine, recover_every), now=now)
     if strict:
-        hits += engine.db.read(lambda tx: _run(tx, OF_ALL))
+        hits += engine.db.read(lambda tx: run_checks(tx, OF_ALL))
         checked["checks"] += len(OF_ALL)
     for batch in _batches(engine, strict=strict):
         found, counts = engine.db.read(partial(_look_at, ids=batch, strict=strict))
         hits += found
         checked += counts
-    return Report(strict=strict, findings=_findings(hits), checked=dict(checked))
+    return Report(strict=strict, findings=findings_of(hits), checked=dict(checked))
 
 
 def wait_for_quiet(engine: Engine, timeout: timedelta) -> bool:
@@ -168,7 +175,7 @@ def wait_for_quiet(engine: Engine, timeout: timedelta) -> bool:
 def _look(tx: Transaction, engine: Engine, recover_every: timedelta) -> list[Hit]:
     """What the small indexes tell."""
     tx.run("doctor_snapshot")
-    hits = _run(
+    hits = run_checks(
         tx,
         LIVE,
         expired_ms=4 * millis(recover_every),
@@ -178,7 +185,8 @@ def _look(tx: Transaction, engine: Engine, recover_every: timedelta) -> list[Hit
     return [*hits, *_blocked(tx, engine), *_late_loops(tx, recover_every)]
 
 
-def _run(tx: Transaction, checks: Iterable[Check], **params: object) -> list[Hit]:
+def run_checks(tx: Transaction, checks: Iterable[Check], **params: object) -> list[Hit]:
+    """Return the rows that break one of the checks."""
     return [
         Hit(check.invariant, check.severity, check.text, _named(row))
         for check in checks
@@ -268,7 +276,7 @@ def _look_at(
     rows: dict[str, list[Row]] = {id: [] for id in statuses}
     for row in tx.rows("doctor_tasks", jobs=jobs):
         rows[row["job_id"]].append(row)
-    hits = [*_run(tx, OF_JOBS, jobs=jobs), *_wrong_statuses(statuses, rows)]
+    hits = [*run_checks(tx, OF_JOBS, jobs=jobs), *_wrong_statuses(statuses, rows)]
     counts = Counter(jobs=len(statuses), tasks=sum(map(len, rows.values())))
     if strict:
         found, counts["events"] = _replayed(tx, jobs, statuses, rows)
@@ -333,13 +341,16 @@ def _facts(rows: Iterable[Row], outcomes: dict[int, dict[int, str]]) -> dict[int
     }
 
 
-def _findings(hits: Iterable[Hit]) -> list[Finding]:
-    """One finding per sentence, violations first."""
+def findings_of(hits: Iterable[Hit]) -> list[Finding]:
+    """Return one finding per sentence, violations first."""
     ids: dict[tuple[str, Severity, str], list[str]] = {}
     for hit in hits:
         ids.setdefault(hit[:3], []).append(hit.id)
-    findings = [
+    return _by_weight(
         Finding(invariant, severity, f"{text} ({len(found)})", tuple(found[:SHOWN]))
         for (invariant, severity, text), found in ids.items()
-    ]
+    )
+
+
+def _by_weight(findings: Iterable[Finding]) -> list[Finding]:
     return sorted(findings, key=lambda found: (found.severity, int(found.invariant[1:])))

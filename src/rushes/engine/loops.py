@@ -8,7 +8,7 @@ from __future__ import annotations
 import logging
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from datetime import timedelta
 
@@ -45,6 +45,7 @@ class Maintenance:
     recover_every: timedelta = timedelta(seconds=5)
     advance_every: timedelta = timedelta(seconds=1)
     reconcile_every: timedelta = timedelta(seconds=60)
+    others: Sequence[Loop] = ()
     health: dict[str, Health] = field(default_factory=dict)
     _stop: threading.Event = field(default_factory=threading.Event)
     _threads: list[threading.Thread] = field(default_factory=list)
@@ -56,6 +57,7 @@ class Maintenance:
             Loop("recovery", self.recover_every, lambda: recovery.run_once(engine)),
             Loop("presence", self.recover_every, lambda: recovery.mark_offline(engine)),
             Loop("reconcile", self.reconcile_every, self._reconcile),
+            *self.others,
         ]
 
     def start(self) -> None:

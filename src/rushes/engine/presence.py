@@ -15,6 +15,7 @@ from dataclasses import dataclass, field
 from rushes.domain.event import EventType
 from rushes.domain.graph import MAX_NAME, check_json, check_text
 from rushes.domain.kind import stage_offer
+from rushes.domain.room import ROOM, Room
 from rushes.domain.worker import Mode
 from rushes.engine.engine import Engine, millis
 from rushes.engine.journal import Journal
@@ -81,6 +82,26 @@ def present(engine: Engine, owner: str, *, now: int | None = None) -> Mode:
     return engine.db.transact(work, now=now)
 
 
+def tell_room(engine: Engine, owner: str, room: Room, *, now: int | None = None) -> None:
+    """Note whether a worker's disk has room. Without it the worker is given nothing that writes.
+
+    A worker has room until it says otherwise.
+    """
+
+    def work(tx: Transaction) -> None:
+        for row in tx.rows("lock_worker", owner=owner):
+            offers = row["offers"] if isinstance(row["offers"], list) else json.loads(row["offers"])
+            others = [offer for offer in offers if offer != ROOM]
+            tx.run(
+                "set_room",
+                owner=owner,
+                offers=[*others, ROOM] if room.is_enough else others,
+                metadata=json.dumps({**json.loads(row["metadata"]), ROOM: room._asdict()}),
+            )
+
+    engine.db.transact(work, now=now)
+
+
 def leave(engine: Engine, owner: str, *, now: int | None = None) -> None:
     """Note that a worker has stopped."""
 
@@ -111,7 +132,7 @@ def _check(worker: Introduction) -> None:
 
 
 def _row(worker: Introduction, owner: str) -> dict[str, object]:
-    offers = sorted(worker.capabilities | {stage_offer(kind) for kind in worker.kinds})
+    offers = sorted(worker.capabilities | {stage_offer(kind) for kind in worker.kinds} | {ROOM})
     return {
         "id": new_id(),
         "name": worker.name,

@@ -61,6 +61,14 @@ def submit_many(
     return submitted
 
 
+def add(tx: Transaction, engine: Engine, request: JobRequest) -> Submitted:
+    """The same inside a transaction that does more, such as adding what the job is about."""
+    wanted = replace(request, id=request.id or new_id())
+    validate(wanted, engine.kinds)
+    [submitted] = _submit(tx, engine, [wanted])
+    return submitted
+
+
 def _check_ids(requests: Sequence[JobRequest]) -> None:
     seen: set[str] = set()
     for id, _ in _by_id(requests):

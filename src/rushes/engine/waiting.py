@@ -6,6 +6,7 @@ import json
 from collections.abc import Sequence
 from typing import Any
 
+from rushes.domain.room import ROOM, Room
 from rushes.domain.task import State, Task
 from rushes.domain.waiting import Facts, Line, Pause, Refusal, Waiting, explain
 from rushes.engine.claim import timing
@@ -57,6 +58,7 @@ def _refusals(tx: Transaction, engine: Engine, task: Task) -> list[Refusal]:
 def _refusal(row: Row, needs: Sequence[str], lane: str) -> Refusal:
     offers = _array(row["offers"])
     unserved = () if row["slots"] else (f"lane {lane}",)
+    room = json.loads(row["metadata"]).get(ROOM)
     return Refusal(
         worker=row["name"],
         reason=row["refusal"],
@@ -64,6 +66,7 @@ def _refusal(row: Row, needs: Sequence[str], lane: str) -> Refusal:
         slots=row["slots"],
         held=row["held"],
         last_heartbeat=row["last_heartbeat"],
+        room=Room(**room) if room else None,
     )
 
 

@@ -25,6 +25,7 @@ from rushes.domain.task import Claim
 from rushes.errors import LeaseLost, Permanent, ToolFailed
 from rushes.observability import failpoints
 from rushes.stages import process
+from rushes.stages.files import Files
 from rushes.stages.process import Execution
 
 M = TypeVar("M", bound=BaseModel)
@@ -52,9 +53,11 @@ class TaskContext:
         *,
         scratch_root: Path | None = None,
         results: Results | None = None,
+        files: Files | None = None,
         on_save: Callable[[], None] | None = None,
     ) -> None:
         self.claim = claim
+        self._files = files
         self.executions: list[Execution] = []
         self.logs: list[dict[str, object]] = []
         self._scratch_root = scratch_root
@@ -72,6 +75,11 @@ class TaskContext:
         return self.claim.attempt
 
     @property
+    def is_last_attempt(self) -> bool:
+        """Whether a failure of this run ends the task."""
+        return self.claim.attempt >= self.claim.max_attempts
+
+    @property
     def checkpoint(self) -> dict[str, Any]:
         """What an earlier attempt saved; empty at first."""
         saved: dict[str, Any] = json.loads(self.claim.checkpoint or "{}")
@@ -85,6 +93,13 @@ class TaskContext:
             self._scratch = Path(tempfile.mkdtemp(prefix=name, dir=self._scratch_root))
         return self._scratch
 
+    @property
+    def files(self) -> Files:
+        """What the stage reads and what it makes, wherever that is."""
+        if self._files is None:
+            raise Permanent("this worker has no storage", error_code="INTERNAL")
+        return self._files
+
     def params(self, model: type[M]) -> M:
         """Return the params of the task. Wrong ones fail it for good."""
         try:
@@ -96,6 +111,15 @@ class TaskContext:
         """Return what the tasks before this one returned, in order, of one step or of all."""
         rows = self._results(self.claim) if self._results else []
         return [row["result"] for row in rows if step is None or row["step"] == step]
+
+    def results_of(self, model: type[M], step: str) -> list[M]:
+        """The same, as values; a task of that step that did not end well has none."""
+        return [model.model_validate(row) for row in self.results(step) if row is not None]
+
+    def result(self, model: type[M], step: str) -> M:
+        """Return what the one task of `step` returned."""
+        [found] = self.results_of(model, step)
+        return found
 
     def progress(
         self, percent: float, message: str | None = None, *, phase: str | None = None
@@ -178,8 +202,10 @@ class TaskContext:
     def has_news(self) -> bool:
         return bool(self._news)
 
-    def close(self) -> None:
-        """Remove what the attempt left on this machine."""
+    def close(self, *, kept: bool) -> None:
+        """Remove what the attempt left on this machine; what it made, too, unless it is kept."""
+        if self._files is not None and not kept:
+            self._files.discard()
         if self._scratch is not None:
             shutil.rmtree(self._scratch, ignore_errors=True)
 

@@ -28,7 +28,7 @@ Dialect = Literal["postgres", "sqlite"]
 
 _PART = re.compile(r"^-- (name|fragment): (\w+)$", re.MULTILINE)
 _TAGGED = re.compile(r"^(?P<sql>.*?)\s*--@(?P<dialect>\w+)$")
-_PARAMETER = re.compile(r"(?<![:\w]):([a-z_]+)\b")
+_PARAMETER = re.compile(r"(?<![:\w]):([a-z][a-z0-9_]*)\b")
 _ROWS = re.compile(r"\{rows:(\w+)\(([^)]*)\)\}")
 _IDS = re.compile(r"\{ids:(\w+)\}")
 _SUBSET = re.compile(r"\{subset:([\w.]+), ([\w.]+)\}")
@@ -41,6 +41,7 @@ TYPES: dict[Dialect, dict[str, str]] = {
         "json": "jsonb",
         "flag": "boolean",
         "bigint": "bigint",
+        "real": "double precision",
         "identity": "bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY",
         "now": "(SELECT coalesce(CAST(:now AS bigint),"
         " CAST(date_part('epoch', clock_timestamp()) * 1000 AS bigint)))",
@@ -50,6 +51,7 @@ TYPES: dict[Dialect, dict[str, str]] = {
         "json": "TEXT",
         "flag": "INTEGER",
         "bigint": "INTEGER",
+        "real": "REAL",
         "identity": "INTEGER PRIMARY KEY AUTOINCREMENT",
         "now": "(SELECT coalesce(:now,"
         " CAST((julianday('now') - 2440587.5) * 86400000.0 AS INTEGER)))",

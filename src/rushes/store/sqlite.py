@@ -9,7 +9,8 @@ from __future__ import annotations
 
 import sqlite3
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import TypeVar
 
@@ -22,6 +23,7 @@ T = TypeVar("T")
 
 OLDEST = (3, 38, 0)  # the first with ->> and with STRICT tables
 PRAGMAS = ("journal_mode=WAL", "synchronous=NORMAL", "busy_timeout=30000", "foreign_keys=ON")
+FULL = ("database or disk is full", "disk I/O error")
 BUSY = ("database is locked", "database table is locked")
 
 
@@ -55,7 +57,12 @@ class SqliteDatabase:
         self._reader = self._connect()
 
     def transact(self, work: Callable[[Transaction], T], *, now: int | None = None) -> T:
-        result, woken = retrying(lambda: self._write(work, now), _is_busy)
+        try:
+            result, woken = retrying(lambda: self._write(work, now), _is_busy)
+        except sqlite3.OperationalError as error:
+            if str(error) not in FULL:
+                raise
+            raise Unavailable(f"the database cannot be written: {first_line(error)}") from error
         if woken:
             self.on_commit(woken)
         return result
@@ -114,6 +121,21 @@ class SqliteDatabase:
         except (OSError, sqlite3.Error) as error:
             raise Unavailable(f"cannot open {self.path}: {first_line(error)}") from error
         return connection
+
+
+def copy(source: Path, target: Path) -> None:
+    """Copy a database as it is at one moment, while others go on writing. One file, no log."""
+    with closing(sqlite3.connect(source)) as original, closing(sqlite3.connect(target)) as made:
+        original.backup(made)
+        made.execute("PRAGMA journal_mode=DELETE")
+
+
+@contextmanager
+def reading(path: Path) -> Iterator[Transaction]:
+    """Read a database file that nobody writes, and leave it as it is."""
+    with closing(sqlite3.connect(f"{path.absolute().as_uri()}?mode=ro", uri=True)) as connection:
+        connection.row_factory = sqlite3.Row
+        yield SqliteTransaction(connection, now=None)
 
 
 def _is_busy(error: Exception) -> bool:

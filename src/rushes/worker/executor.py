@@ -6,6 +6,7 @@ one case that reports nothing: the task belongs to somebody else.
 
 from __future__ import annotations
 
+import errno
 import json
 import traceback
 from collections.abc import Mapping
@@ -20,13 +21,16 @@ from rushes.stages.context import Interrupted, TaskContext
 from rushes.stages.registry import Run, Stage
 
 _EMPTY = json.dumps(None)
+_FULL = (errno.ENOSPC, errno.EDQUOT)
 
 
 def execute(context: TaskContext, stages: Mapping[str, Stage]) -> Outcome | None:
     """Run the stage of a claim. None: the task is no longer ours, there is nothing to say."""
-    claim = context.claim
+    claim, kept = context.claim, False
     try:
-        return Done(claim.id, claim.epoch, _encoded(_resolve(claim.kind, stages)(context)))
+        result = _encoded(_resolve(claim.kind, stages)(context))
+        kept = True
+        return Done(claim.id, claim.epoch, result)
     except LeaseLost:
         return None
     except Interrupted:
@@ -34,7 +38,7 @@ def execute(context: TaskContext, stages: Mapping[str, Stage]) -> Outcome | None
     except Exception as error:  # a bug in a stage must not take the worker down
         return Failed(claim.id, claim.epoch, _classified(error))
     finally:
-        context.close()
+        context.close(kept=kept)
 
 
 def _resolve(kind: str, stages: Mapping[str, Stage]) -> Run:
@@ -63,8 +67,9 @@ def _classified(error: Exception) -> Failure:
             retryable=error.retryable,
             hint=error.hint,
         )
+    is_full = isinstance(error, OSError) and error.errno in _FULL
     return failure(
-        "STAGE_EXCEPTION",
+        "DISK_FULL" if is_full else "STAGE_EXCEPTION",
         str(error) or repr(error),
         error_type=type(error).__name__,
         stack_trace=clean("".join(traceback.format_exception(error)), TRACE_LIMIT),

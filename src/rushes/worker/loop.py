@@ -260,6 +260,7 @@ class Worker:
             claim,
             scratch_root=self._scratch_root,
             results=self._session.results,
+            files=self._session.files(claim),
             on_save=self._heartbeat.soon,
         )
 

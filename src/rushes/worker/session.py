@@ -9,6 +9,7 @@ from typing import Any, Protocol
 from rushes.domain.outcome import Beat, Exchange, Outcome
 from rushes.domain.task import Claim
 from rushes.domain.worker import Mode
+from rushes.stages.files import Files
 from rushes.stages.process import Execution
 
 
@@ -34,6 +35,9 @@ class WorkerSession(Protocol):
 
     def results(self, claim: Claim) -> list[dict[str, Any]]:
         """Return what the parents of a claimed task produced."""
+
+    def files(self, claim: Claim) -> Files | None:
+        """Return the files of a claimed task; None where there is no storage."""
 
     def record(
         self, claim: Claim, executions: Iterable[Execution], logs: list[dict[str, object]]

@@ -132,6 +132,10 @@ SELECT tasks.job_id, tasks.step, CAST(count(*) AS integer) AS tasks,
   JOIN tasks ON tasks.job_id = j.id
  GROUP BY tasks.job_id, tasks.step
 
+-- name: step_states
+-- How many tasks of each step of a job are in which state.
+SELECT step, state, CAST(count(*) AS integer) AS n FROM tasks WHERE job_id = :job_id GROUP BY step, state
+
 -- name: count_jobs
 SELECT status, CAST(count(*) AS integer) AS n FROM jobs GROUP BY status
 

@@ -520,7 +520,7 @@ SELECT {task_columns}
 
 -- name: refusals
 -- Every worker's answer to a ready task, with what it has free in the task's lane.
-SELECT w.name, w.owner, w.mode, w.last_heartbeat, w.offers,
+SELECT w.name, w.owner, w.mode, w.last_heartbeat, w.offers, w.metadata,
        coalesce(CAST(w.lanes ->> tasks.lane AS integer), 0) AS slots,
        CAST((SELECT count(*) FROM tasks AS held
               WHERE held.state = 'running' AND held.finished_at IS NULL AND held.lease_owner = w.owner AND held.lane = tasks.lane) AS integer) AS held,

@@ -28,6 +28,15 @@ UPDATE workers
  WHERE owner = :owner
 RETURNING mode, offline_at
 
+-- name: lock_worker
+SELECT offers, metadata
+  FROM workers
+ WHERE owner = :owner
+   FOR UPDATE  --@postgres
+
+-- name: set_room
+UPDATE workers SET offers = :offers, metadata = :metadata WHERE owner = :owner
+
 -- name: mark_online
 UPDATE workers SET offline_at = NULL WHERE owner = :owner AND offline_at IS NOT NULL RETURNING name, owner
 

@@ -1,0 +1,1 @@
+"""The product: assets, and the pipelines that are run for them."""

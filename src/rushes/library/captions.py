@@ -1,0 +1,86 @@
+"""Texts of a film as other programs take them: SubRip, WebVTT, JSON, lines. Pure.
+
+Every text is a cue of its own, in the order of time. Several are on the screen at once, so cues
+overlap; both formats allow it, and players stack them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from html import escape
+from typing import Any
+
+Texts = Iterable[Mapping[str, Any]]
+"""What `store.assets.texts` returns."""
+
+
+def srt(texts: Texts) -> str:
+    """Return the texts as SubRip. It knows no escape, so an arrow in a text is made another."""
+    cues = (
+        f"{number}\n{_stamp(text['start_ms'], ',')} --> {_stamp(text['end_ms'], ',')}\n"
+        f"{_line(text['text']).replace('-->', '→')}\n"
+        for number, text in enumerate(texts, 1)
+    )
+    return "\n".join(cues)
+
+
+def vtt(texts: Texts) -> str:
+    """Return the texts as WebVTT."""
+    cues = (
+        f"{number}\n{_stamp(text['start_ms'], '.')} --> {_stamp(text['end_ms'], '.')}\n"
+        f"{escape(_line(text['text']), quote=False)}\n"
+        for number, text in enumerate(texts, 1)
+    )
+    return "\n".join(["WEBVTT\n", *cues])
+
+
+def records(texts: Texts) -> list[dict[str, object]]:
+    """Return the texts as values for JSON; the box is in pixels of the original."""
+    return [
+        {
+            "start_ms": text["start_ms"],
+            "end_ms": text["end_ms"],
+            "text": text["text"],
+            "language": text["language"],
+            "confidence": text["confidence"],
+            "box": {side: text[side] for side in ("x", "y", "width", "height")},
+            "entities": [_entity(entity) for entity in text["entities"]],
+        }
+        for text in texts
+    ]
+
+
+def lines(texts: Texts) -> list[str]:
+    """Return a line for each text: from when to when, and what it says."""
+    return [
+        f"{moment(text['start_ms'])}-{moment(text['end_ms'])}  {_line(text['text'])}"
+        for text in texts
+    ]
+
+
+def moment(milliseconds: int) -> str:
+    """Return a moment of a film as people write it.
+
+    >>> moment(2_000), moment(3_723_450)
+    ('0:02.0', '1:02:03.4')
+    """
+    minutes, rest = divmod(milliseconds, 60_000)
+    hours, minutes = divmod(minutes, 60)
+    start = f"{hours}:{minutes:02}" if hours else f"{minutes}"
+    return f"{start}:{rest // 1000:02}.{rest % 1000 // 100}"
+
+
+def _stamp(milliseconds: int, point: str) -> str:
+    minutes, rest = divmod(milliseconds, 60_000)
+    hours, minutes = divmod(minutes, 60)
+    return f"{hours:02}:{minutes:02}:{rest // 1000:02}{point}{rest % 1000:03}"
+
+
+def _line(text: str) -> str:
+    """Return a text on one line: an empty one would end its cue."""
+    return " ".join(text.split())
+
+
+def _entity(entity: Mapping[str, Any]) -> dict[str, object]:
+    names = ("kind", "value", "normalized", "begins", "ends")
+    return {name: entity[name] for name in names}
