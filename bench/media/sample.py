@@ -142,7 +142,8 @@ def _lines_seen(times_ms: list[int]) -> int:
 
 def _film(pictures: Callable[[], Iterator[Image.Image]], cache: Path) -> Path:
     """Return the film of these pictures; made once, and again when its recipe changes."""
-    recipe = inspect.getsource(pictures) + inspect.getsource(cards)
+    drawn_by = (pictures, cards.scenery, cards.line_on_scenery, cards.feed, cards.font)
+    recipe = "".join([*map(inspect.getsource, drawn_by), *LINES])
     digest = hashlib.sha256(recipe.encode()).hexdigest()[:8]
     path = cache / "films" / f"{pictures.__name__}-{digest}.mp4"
     if not path.exists():

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import io
 import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cache
@@ -38,8 +40,7 @@ class Made:
     chunks: int
 
     def stitched(self, rendition: Rendition) -> bytes:
-        names = [rendition.init, *(segment.name for segment in rendition.segments)]
-        return b"".join((self.folder / name).read_bytes() for name in names)
+        return b"".join((self.folder / name).read_bytes() for name in rendition.files)
 
     def write_playlists(self) -> dict[str, str]:
         every = (*self.pictures, *self.sounds)
@@ -113,7 +114,7 @@ class Pictures:
 def decode(data: bytes) -> Pictures:
     """Decode every frame, strictly, and keep small grey copies."""
     times, frames = [], []
-    with av.logging.Capture() as logs, av.open(io.BytesIO(data)) as container:
+    with complaining() as complaints, av.open(io.BytesIO(data)) as container:
         stream = container.streams.video[0]
         stream.codec_context.options = {"err_detect": "explode"}
         for frame in container.decode(stream):
@@ -126,8 +127,19 @@ def decode(data: bytes) -> Pictures:
         small=np.stack([_grey(frame, width=32, height=18) for frame in frames]),
         first=_grey(frames[0]),
         colour=(context.pix_fmt, context.color_primaries, context.color_trc, context.colorspace),
-        complaints=[text for level, _, text in logs if level <= av.logging.WARNING],
+        complaints=[text for _, _, text in complaints],
     )
+
+
+@contextmanager
+def complaining() -> Iterator[list[tuple[int, str, str]]]:
+    """Collect what libav says of a stream, from every thread; it is silent otherwise."""
+    av.logging.set_level(av.logging.WARNING)
+    try:
+        with av.logging.Capture(local=False) as said:
+            yield said
+    finally:
+        av.logging.set_level(None)
 
 
 def _grey(frame: av.VideoFrame, **size: int) -> NDArray[np.float32]:
