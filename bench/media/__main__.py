@@ -8,6 +8,7 @@ import platform
 import time
 from importlib import import_module
 
+from bench.media import ocr
 from rushes.media import ffmpeg
 
 PARTS = ("ladder", "chunks", "sample", "ocr")
@@ -21,6 +22,8 @@ def main() -> None:
     """Run the parts that `ONLY` names, or all. What was not measured is null in the last line."""
     rounds = int(os.environ.get("ROUNDS", "3"))
     chosen = [part for part in PARTS if part in os.environ.get("ONLY", ",".join(PARTS)).split(",")]
+    if "ocr" in chosen:
+        ocr.check()
     started = time.monotonic()
     found = ffmpeg.find()
     print(

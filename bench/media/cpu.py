@@ -11,6 +11,9 @@ import os
 import resource
 from contextlib import suppress
 from functools import cache
+from multiprocessing import resource_tracker
+
+import psutil
 
 PR_SET_CHILD_SUBREAPER = 36
 
@@ -18,11 +21,18 @@ PR_SET_CHILD_SUBREAPER = 36
 def spent() -> float:
     """Return the CPU seconds so far. Call it only when every program that was started has ended."""
     _adopt_orphans()
-    with suppress(ChildProcessError):
-        while True:
-            os.waitpid(-1, 0)
+    while ended := _children():
+        for pid in ended:
+            with suppress(ChildProcessError):
+                os.waitpid(pid, 0)
     usages = map(resource.getrusage, (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN))
     return sum(usage.ru_utime + usage.ru_stime for usage in usages)
+
+
+def _children() -> list[int]:
+    """Return all children but Python's own, which lives as long as we do."""
+    tracker = resource_tracker._resource_tracker._pid  # type: ignore[attr-defined]
+    return [child.pid for child in psutil.Process().children() if child.pid != tracker]
 
 
 @cache

@@ -50,14 +50,16 @@ def film() -> Path:
     return path
 
 
-def lasting(seconds: int) -> Path:
+def lasting(seconds: int, *, sound: bool = False) -> Path:
     """Return the film cut or repeated to that length, without encoding it anew."""
-    path = cache_folder() / f"bunny-{seconds}.mp4"
+    path = cache_folder() / f"bunny-{seconds}{'-tone' if sound else ''}.mp4"
     if not path.exists():
+        tone = ("-f", "lavfi", "-i", f"sine=frequency=440:sample_rate=48000:duration={seconds}")
         command = [
             *(ffmpeg.find().path, "-v", "error", "-nostdin", "-stream_loop", "-1"),
-            *("-i", str(film()), "-map", "0:v", "-frames:v", str(FPS * seconds)),
-            *("-c", "copy", str(path)),
+            *("-i", str(film()), *(tone if sound else ()), "-map", "0:v"),
+            *(("-map", "1:a", "-c:a", "aac", "-ac", "2") if sound else ()),
+            *("-frames:v", str(FPS * seconds), "-c:v", "copy", str(path)),
         ]
         subprocess.run(command, check=True)
     return path

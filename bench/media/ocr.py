@@ -69,10 +69,14 @@ def read(path):
 }
 
 
-def run(rounds: int) -> dict[str, float]:
-    """Measure all three, print a table, and return ours beside the peers' figures."""
+def check() -> None:
+    """Refuse to begin without the peers' data: they are measured last."""
     if not (TESSDATA / "fra.traineddata").exists():
         raise SystemExit("bench: apt install tesseract-ocr tesseract-ocr-deu tesseract-ocr-fra")
+
+
+def run(rounds: int) -> dict[str, float]:
+    """Measure all three, print a table, and return ours beside the peers' figures."""
     drawn = _cards()
     pythons = {arm: _python(arm) for arm in ARMS}
     milliseconds: dict[str, list[float]] = {arm: [] for arm in ARMS}

@@ -85,10 +85,11 @@ def ticker() -> Iterator[Image.Image]:
 def feed() -> Iterator[Image.Image]:
     """Yield a column of posts that is scrolled for a third of every second."""
     posts = [f"{number}: {LINES[number % len(LINES)]}" for number in range(90)]
+    column = cards.feed(posts, 0, width=WIDTH, height=60 * len(posts))
     for number in range(30 * FPS):
         second, frame = divmod(number, FPS)
         offset = 120 * second + min(120, 12 * frame)
-        yield cards.feed(posts, offset, width=WIDTH, height=HEIGHT)
+        yield column.crop((0, offset, WIDTH, offset + HEIGHT))
 
 
 def cards_on_the_move() -> Iterator[Image.Image]:

@@ -10,7 +10,7 @@ import av
 import numpy as np
 import pytest
 
-from rushes.errors import Permanent, StageError
+from rushes.errors import Permanent, Retryable, StageError
 from rushes.media import ffmpeg, hls
 from rushes.media.encoders import X264, Tools
 from rushes.media.plan import AUDIO_RATE, PACKET_S, plan
@@ -262,6 +262,26 @@ def test_required_rung_that_fails_is_an_error(folder):
 
     with pytest.raises(StageError):
         hls.encode_chunk(path, piece, folder=folder, separately=True, tools=Tools(encoder=Picky()))
+
+
+class Full(X264):
+    """Meets a full disk at the first rung."""
+
+    def options(self, rung, grid):
+        if rung.name == "180p":
+            raise Retryable("the disk is full", error_code="DISK_FULL")
+        return super().options(rung, grid)
+
+
+def test_full_disk_is_not_the_fault_of_a_rung(folder):
+    """The task fails and is tried again; nobody gets a film without its best quality for that."""
+    path, source = look_at(clip("fps30"), folder)
+    piece = _piece(source, plan(source, SHORT), 0)
+
+    with pytest.raises(Retryable) as caught:
+        hls.encode_chunk(path, piece, folder=folder, separately=True, tools=Tools(encoder=Full()))
+
+    assert caught.value.error_code == "DISK_FULL"
 
 
 def test_progress_of_a_chunk_reaches_its_end(folder, watch):

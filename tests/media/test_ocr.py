@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib.util
 import signal
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -18,6 +17,7 @@ from rushes.media.ocr import Options, Reading
 from rushes.media.sample import Frame
 from rushes.media.text import distance, merge
 from tests.media import cards
+from tests.system import missing
 
 STEP_MS = 100
 POSTS = (
@@ -78,6 +78,7 @@ def test_text_in_three_languages_is_read(reader: ocr.Reader, tmp_path: Path, lan
 
 
 def test_a_box_lies_where_the_line_was_drawn(reader: ocr.Reader, tmp_path: Path) -> None:
+    """002-026: one reading per region and frame."""
     picture = Image.new("RGB", (640, 360), "white")
     draw = ImageDraw.Draw(picture)
     draw.text((100, 200), "Harbour closed", "black", cards.font(32))
@@ -192,7 +193,7 @@ def test_a_frame_that_ends_the_child_is_tried_again_and_then_lost_alone(
     folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The second frame hangs once; the third crashes the child, and the next child too."""
-    monkeypatch.setattr(ocr, "FRAME_S", 6.0)
+    monkeypatch.setattr(ocr, "FRAME_S", 12.0)
     strikes = {1: [signal.SIGSTOP], 2: [signal.SIGSEGV, signal.SIGSEGV]}
     pictures = [cards.line_on_scenery(text) for text in ("one", "two", "deadly", "four")]
     before = psutil.Process().children()
@@ -276,12 +277,9 @@ def test_an_engine_that_is_not_there_says_how_to_get_it(folder: Path) -> None:
     assert "install" in str(caught.value.hint)
 
 
-@pytest.mark.skipif(
-    importlib.util.find_spec("tesserocr") is None
-    or not Path("/usr/share/tesseract-ocr/5/tessdata/deu.traineddata").exists(),
-    reason="needs tesserocr and tesseract-ocr-deu",
-)
 def test_tesseract_reads_with_the_data_of_the_language(folder: Path, tmp_path: Path) -> None:
+    if not Path("/usr/share/tesseract-ocr/5/tessdata/deu.traineddata").exists():
+        missing("tesseract-ocr-deu")
     card = cards.card("de", "paper", 720)
 
     with ocr.reader(Options(engine="tesseract", languages=("de",)), folder=folder) as reader:

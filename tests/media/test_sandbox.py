@@ -6,6 +6,7 @@ A foreign program is played by Python code that tries to misbehave; `timeit` run
 from __future__ import annotations
 
 import os
+import shutil
 import signal
 import socket
 import subprocess
@@ -181,11 +182,15 @@ def test_no_open_file_is_inherited(level, folder, tmp_path):
 
 
 def test_program_is_nice_and_dies_before_the_worker_when_memory_ends(either, folder):
+    """Where the kernel weighs sessions, the niceness of the session is what counts."""
     code = "import os; print(os.nice(0), open('/proc/self/oom_score_adj').read())"
+    session = "print(open('/proc/self/autogroup').read())"
 
     output = python(code, folder, either)
 
     assert output.stdout.split() == ["10", "800"], output.stderr
+    if Path("/proc/self/autogroup").exists():
+        assert python(session, folder, either).stdout.split()[-2:] == ["nice", "10"]
 
 
 def test_memory_is_limited(either, folder):
@@ -197,7 +202,7 @@ def test_memory_is_limited(either, folder):
 
 
 def test_processor_time_is_limited(either, folder):
-    output = python("while True: pass", folder, either, cpu_s=1)
+    output = python("while True: pass", folder, either, cpu_s=1, wall_s=100)
 
     assert output.exit_code == -signal.SIGXCPU
     with pytest.raises(Permanent) as caught:
@@ -304,11 +309,45 @@ def test_program_dies_with_a_parent_that_was_killed(level, folder):
     wait_until(lambda: not alive(token))
 
 
-def test_program_whose_parent_died_before_it_began_does_not_begin(folder):
-    orders = '{"parent": 1, "limits": {}, "namespace": false, "landlock": null}'
+def test_walls_that_are_being_built_fall_with_a_parent_that_was_killed(folder):
+    """Bubblewrap's child waits for its parent, and once waited for ever. strace slows both down."""
+    if shutil.which("strace") is None:
+        missing("strace")
+    standing(Level.BUBBLEWRAP)
+    slowly = ("strace", "-fqq", "-o", os.devnull, "-e", "inject=prctl:delay_exit=100000")
+    script = (
+        "import subprocess; from pathlib import Path; from rushes.media import isolation\n"
+        f"walls = isolation.Walls(folder=Path({str(folder)!r}), reads=(), resources={{}})\n"
+        "subprocess.run(isolation.enclose(('/bin/true',), walls, isolation.Level.BUBBLEWRAP))"
+    )
 
+    with subprocess.Popen([*slowly, sys.executable, "-c", script]) as tracer:
+        traced = psutil.Process(tracer.pid)
+        wait_until(lambda: len(bubblewraps(traced)) == 2)
+        started = bubblewraps(traced)
+        traced.children()[0].kill()
+        try:
+            tracer.wait(15)  # it waits for all that it follows
+        except subprocess.TimeoutExpired:
+            for process in filter(psutil.Process.is_running, started):
+                process.kill()
+            pytest.fail("bubblewrap was left behind")
+
+
+def bubblewraps(tracer: psutil.Process) -> list[psutil.Process]:
+    return [child for child in tracer.children(recursive=True) if child.name() == "bwrap"]
+
+
+@pytest.mark.parametrize("command", ["exit 7", "kill -TERM $$", "kill -KILL $$"])
+def test_guard_ends_like_the_program(command, folder):
+    ended = subprocess.run(isolation.dying_with_us(["sh", "-c", command]), check=False)
+
+    assert ended.returncode == subprocess.run(["sh", "-c", command], check=False).returncode
+
+
+def test_program_whose_parent_died_before_it_began_does_not_begin(folder):
     started = subprocess.run(
-        [sys.executable, "-I", "-S", isolation.LAUNCHER, orders, "/bin/touch", folder / "x"],
+        [sys.executable, "-I", "-S", isolation.LAUNCHER, '{"parent": 1}', "touch", folder / "x"],
         check=False,
     )
 
@@ -429,8 +468,10 @@ def test_child_cannot_raise_an_error_about_leases(folder):
     ],
 )
 def test_child_that_dies_or_lies_is_an_error(code, kind, error_code, folder):
+    wall_s = 2 if kind is Retryable else 60
+
     with pytest.raises(kind) as caught:
-        execute(code, folder, limits=Limits(wall_s=2, memory_bytes=1 << 30))
+        execute(code, folder, limits=Limits(wall_s=wall_s, memory_bytes=1 << 30))
 
     assert type(caught.value) is kind
     assert caught.value.error_code == error_code

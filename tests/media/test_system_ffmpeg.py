@@ -22,7 +22,8 @@ from tests.media.test_clip import (
     test_a_fast_clip_at_a_key_frame_is_exact,
     test_a_fast_clip_begins_where_it_was_said,
     test_a_fast_clip_stays_turned,
-    test_an_exact_clip_begins_and_ends_with_the_frames_shown_there,
+    test_a_whole_film_can_be_a_clip,
+    test_an_exact_clip_begins_and_ends_with_the_frames_of_its_window,
 )
 from tests.media.test_ffmpeg import (
     test_failure_becomes_one_of_our_codes,
@@ -35,7 +36,8 @@ __all__ = [
     "test_a_fast_clip_at_a_key_frame_is_exact",
     "test_a_fast_clip_begins_where_it_was_said",
     "test_a_fast_clip_stays_turned",
-    "test_an_exact_clip_begins_and_ends_with_the_frames_shown_there",
+    "test_a_whole_film_can_be_a_clip",
+    "test_an_exact_clip_begins_and_ends_with_the_frames_of_its_window",
     "test_failure_becomes_one_of_our_codes",
     "test_fields_become_whole_frames",
     "test_hdr_film_becomes_plain_colour",

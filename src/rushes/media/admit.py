@@ -9,8 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from rushes.errors import Permanent
-from rushes.media import ffmpeg
-from rushes.media.magic import picture
+from rushes.media import ffmpeg, magic
 from rushes.media.reader import SEND
 from rushes.media.source import HOUR_MS, Caps
 
@@ -23,6 +22,8 @@ if TYPE_CHECKING:
 
 def check_file(path: Path, caps: Caps) -> None:
     """Refuse what need not be opened to be refused."""
+    if not path.exists():
+        raise Permanent("there is no such file", error_code="SOURCE_MISSING")
     if not path.is_file():
         raise Permanent("this is not a file", error_code="SOURCE_UNSUPPORTED")
     size = path.stat().st_size
@@ -31,13 +32,11 @@ def check_file(path: Path, caps: Caps) -> None:
     if size > caps.size_bytes:
         raise _too_large(f"{size} bytes", f"{caps.size_bytes}")
     with path.open("rb") as file:
-        kind = picture(file.read(32))
-    if kind:
-        raise Permanent(
-            f"this is a picture ({kind}), not a film",
-            error_code="SOURCE_UNSUPPORTED",
-            hint=SEND,
-        )
+        head = file.read(magic.HEAD_BYTES)
+    kind = magic.picture(head)
+    if kind or magic.text(head):
+        what = f"a picture ({kind})" if kind else "text"
+        raise Permanent(f"this is {what}, not a film", error_code="SOURCE_UNSUPPORTED", hint=SEND)
 
 
 def choose(container: InputContainer) -> VideoStream:

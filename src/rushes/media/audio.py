@@ -81,7 +81,7 @@ def encode_audio(
             folder=place,
             reads=[path],
             duration_ms=int(grid.duration * 1000),
-            limits=limits(grid.duration),
+            limits=limits(grid.duration, urgent=True),
             watch=_Cutting(tools.watch, cutter),
             ffmpeg=tools.ffmpeg,
         )

@@ -14,6 +14,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
+from threading import Lock
 from typing import Literal
 
 from rushes.errors import Permanent
@@ -86,11 +87,13 @@ class Check:
 
 
 _chosen: Ffmpeg | None = None
+_looking = Lock()  # two threads that begin together would each ask all over
 
 
 def find(path: Path | None = None) -> Ffmpeg:
     """Return the ffmpeg to use: the given or chosen one, the system's if complete, the wheel's."""
-    found = _inspect(str(path), "system") if path else _chosen or _complete_system() or wheel()
+    with _looking:
+        found = _inspect(str(path), "system") if path else _chosen or _complete_system() or wheel()
     if found is None and path:
         raise Permanent(f"{path} is not an ffmpeg that runs here", error_code="ENCODER_UNAVAILABLE")
     if found is None:

@@ -29,11 +29,12 @@ from rushes.media.ladder import Rung
 from rushes.media.mp4 import parse_fragment, read_fragments, read_init, shift_fragment
 from rushes.media.plan import Chunk, Grid
 from rushes.media.rendition import Rendition, Segment, init_name, segment_name
-from rushes.media.sandbox import Limits
+from rushes.media.sandbox import NICE, Limits
 from rushes.media.source import Source, VideoStream
 
 # Seeking should land on a key frame at or before the wanted place; in some files it does not
 PREROLL_S, LONG_PREROLL_S = 1, 30
+URGENT_NICE = 1  # gets seven times the processor of its neighbours
 MP4 = (
     *("-map_metadata", "-1", "-map_chapters", "-1", "-fflags", "+bitexact", "-use_editlist", "0"),
     *("-f", "mp4", "-movflags"),
@@ -74,7 +75,7 @@ def encode_chunk(
     """Encode a chunk into `folder`, under the names of the set. All or nothing.
 
     `separately` decodes anew for each rung, so that one which fails does not take the others
-    with it; only a required one raises.
+    with it; only a required one raises. A full disk is not the fault of a rung.
     """
     if not separately:
         return Encoded(renditions=_encode(path, piece, folder, tools))
@@ -84,7 +85,7 @@ def encode_chunk(
         try:
             renditions += _encode(path, replace(piece, rungs=(rung,)), folder, tools)
         except StageError as error:
-            if rung.required:
+            if rung.required or error.error_code == "DISK_FULL":
                 raise
             failures.append(
                 Failure(rung=rung.name, error_code=error.error_code, message=error.message)
@@ -128,10 +129,13 @@ def workplace(folder: Path) -> Iterator[Path]:
         shutil.rmtree(place, ignore_errors=True)
 
 
-def limits(duration: Fraction) -> Limits:
-    """Return limits for work on that much film: generous, but finite."""
+def limits(duration: Fraction, *, urgent: bool = False) -> Limits:
+    """Return limits for work on that much film: generous, but finite.
+
+    Somebody may wait for what is `urgent`: the beginning of a film and its sound.
+    """
     wall_s = 900 + 20 * float(duration)
-    return Limits(wall_s=wall_s, cpu_s=int(16 * wall_s))
+    return Limits(wall_s=wall_s, cpu_s=int(16 * wall_s), nice=URGENT_NICE if urgent else NICE)
 
 
 def _encode(path: Path, piece: Piece, folder: Path, tools: Tools) -> tuple[Rendition, ...]:
@@ -154,7 +158,7 @@ def _encode_from(
             folder=place,
             reads=[path],
             duration_ms=int(duration * 1000),
-            limits=limits(duration),
+            limits=limits(duration, urgent=piece.chunk.index == 0),
             watch=tools.watch,
             ffmpeg=tools.ffmpeg,
         )

@@ -14,7 +14,7 @@ import socket
 import subprocess
 import sys
 import tempfile
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from functools import cache
@@ -67,20 +67,26 @@ class Walls:
     folder: Path
     reads: tuple[Path, ...]
     resources: dict[str, int]
+    nice: int = 0
 
 
 def enclose(command: Sequence[str], walls: Walls, level: Level) -> list[str]:
     """Return the command that runs `command` inside its walls."""
-    orders = {
-        "parent": os.getpid(),
+    orders: dict[str, object] = {
         "limits": walls.resources,
+        "nice": walls.nice,
         "namespace": level in {Level.LANDLOCK_NAMESPACE, Level.NAMESPACE},
-        "landlock": None,
     }
     if level in {Level.LANDLOCK, Level.LANDLOCK_NAMESPACE}:
         orders["landlock"] = _landlock(command, walls)
-    inner = _bubblewrap(command, walls) if level is Level.BUBBLEWRAP else list(command)
-    return [sys.executable, "-I", "-S", str(LAUNCHER), json.dumps(orders), *inner]
+    inner = _bubblewrap(command, walls) if level is Level.BUBBLEWRAP else command
+    return dying_with_us(inner, orders)
+
+
+def dying_with_us(command: Sequence[str], orders: Mapping[str, object] | None = None) -> list[str]:
+    """Return the command that runs `command`; however this process ends, nothing of it is left."""
+    told = json.dumps({"parent": os.getpid(), **(orders or {})})
+    return [sys.executable, "-I", "-S", str(LAUNCHER), told, *command]
 
 
 def python_files() -> tuple[Path, ...]:

@@ -32,6 +32,14 @@ LANGUAGES = (
     "sr", "sv", "sw", "tl", "tr", "uk", "ur", "uz", "vi", "zh", "zxx",
 )  # fmt: skip
 NO_LANGUAGE = "zxx"
+# what files call languages by, in three letters of ISO 639-2, either way
+THREE_LETTERS = {
+    "ara": "ar", "bul": "bg", "ces": "cs", "cze": "cs", "chi": "zh", "zho": "zh", "dan": "da",
+    "deu": "de", "ger": "de", "dut": "nl", "nld": "nl", "ell": "el", "gre": "el", "eng": "en",
+    "fin": "fi", "fra": "fr", "fre": "fr", "heb": "he", "hin": "hi", "hun": "hu", "ita": "it",
+    "jpn": "ja", "kor": "ko", "nor": "no", "pol": "pl", "por": "pt", "ron": "ro", "rum": "ro",
+    "rus": "ru", "spa": "es", "swe": "sv", "tha": "th", "tur": "tr", "ukr": "uk", "vie": "vi",
+}  # fmt: skip
 
 
 def detect(text: str) -> str:
@@ -50,6 +58,15 @@ def detect(text: str) -> str:
         return UNKNOWN
     language, probability = identifier.classify(words)
     return UNKNOWN if probability < SURE or language == NO_LANGUAGE else str(language)
+
+
+def short(said: str | None) -> str:
+    """Return the BCP 47 code of a language that a file names.
+
+    >>> short("ger"), short("pt-BR"), short(None)
+    ('de', 'pt-BR', 'und')
+    """
+    return THREE_LETTERS.get(said or UNKNOWN, said or UNKNOWN)
 
 
 def _is_word(token: str) -> bool:

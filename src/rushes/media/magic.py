@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+HEAD_BYTES = 256
+
 PICTURES = (
     (0, b"\x89PNG\r\n\x1a\n", "PNG"),
     (0, b"\xff\xd8\xff", "JPEG"),
@@ -54,3 +56,12 @@ def film(head: bytes) -> bool:
     (True, False)
     """
     return any(head[at : at + len(magic)] == magic for at, magic in FILMS)
+
+
+def text(head: bytes) -> bool:
+    """Whether plain text begins like this.
+
+    >>> text(b"const film = false;"), text(b"\\x47@\\x11"), text(b"")
+    (True, False, False)
+    """
+    return bool(head) and head.isascii() and all(byte > 31 or byte in b"\t\r\n" for byte in head)

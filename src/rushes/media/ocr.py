@@ -19,6 +19,7 @@ import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
@@ -67,6 +68,11 @@ class Options:
     engine: Literal["rapid", "tesseract"] = "rapid"
     languages: tuple[str, ...] = ("en",)
     min_confidence: float = 0.6
+
+
+def is_installed() -> bool:
+    """Whether the usual engine is here. Importing it would take a second."""
+    return all(find_spec(name) for name in ("rapidocr", "onnxruntime"))
 
 
 @contextmanager

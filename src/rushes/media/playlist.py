@@ -7,7 +7,7 @@ afterwards.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from fractions import Fraction
 from math import ceil
 
@@ -16,12 +16,21 @@ from rushes.media.rendition import Rendition, Segment, playlist_name
 
 VERSION = 7
 GROUP = "audio"
+BEGINNING = Fraction()
 
 
-def media(rendition: Rendition, grid: Grid, *, end: int | None = None, vod: bool = False) -> str:
+def media(
+    rendition: Rendition,
+    grid: Grid,
+    *,
+    end: int | None = None,
+    vod: bool = False,
+    start: Fraction = BEGINNING,
+) -> str:
     """Return the playlist of one rendition: its segments before `end`, or all and the last line.
 
-    EVENT from beginning to end, unless nobody watched it grow (`vod`).
+    EVENT from beginning to end, unless nobody watched it grow (`vod`). A player begins `start`
+    seconds after the first segment does.
     """
     shown = rendition.segments if end is None else rendition.segments[:end]
     lines = [
@@ -32,7 +41,7 @@ def media(rendition: Rendition, grid: Grid, *, end: int | None = None, vod: bool
         f"#EXT-X-PLAYLIST-TYPE:{'VOD' if vod else 'EVENT'}",
         "#EXT-X-INDEPENDENT-SEGMENTS",
         # without it a player that comes late begins near the end
-        "#EXT-X-START:TIME-OFFSET=0,PRECISE=YES",
+        f"#EXT-X-START:TIME-OFFSET={_offset(start)},PRECISE=YES",
         f'#EXT-X-MAP:URI="{_file(rendition.init)}"',
     ]
     for segment in shown:
@@ -43,13 +52,20 @@ def media(rendition: Rendition, grid: Grid, *, end: int | None = None, vod: bool
 
 
 def master(
-    renditions: Sequence[Rendition], grid: Grid, *, planned: Mapping[str, int] | None = None
+    renditions: Sequence[Rendition],
+    grid: Grid,
+    *,
+    planned: Mapping[str, int] | None = None,
+    named: Callable[[str], str] = playlist_name,
 ) -> str:
-    """Return the playlist of playlists. `planned` caps by rendition stand for a film that grows."""
+    """Return the playlist of playlists. `planned` caps by rendition stand for a film that grows.
+
+    `named` says where the playlist of a rendition is.
+    """
     sounds = [rendition for rendition in renditions if rendition.is_audio]
     pictures = [rendition for rendition in renditions if not rendition.is_audio]
     lines = ["#EXTM3U", f"#EXT-X-VERSION:{VERSION}", "#EXT-X-INDEPENDENT-SEGMENTS"]
-    lines += [_sound(sound, default=sound is sounds[0]) for sound in sounds]
+    lines += [_sound(sound, named(sound.name), default=sound is sounds[0]) for sound in sounds]
     for picture in sorted(pictures, key=lambda rendition: rendition.width * rendition.height):
         rates = _planned(picture, sounds, planned) if planned else _measured(picture, sounds, grid)
         fields = {
@@ -59,7 +75,7 @@ def master(
             "FRAME-RATE": f"{float(grid.fps):.3f}",
             **({"AUDIO": _quoted(GROUP)} if sounds else {}),
         }
-        lines += [f"#EXT-X-STREAM-INF:{_attributes(fields)}", playlist_name(picture.name)]
+        lines += [f"#EXT-X-STREAM-INF:{_attributes(fields)}", named(picture.name)]
     return "\n".join(lines) + "\n"
 
 
@@ -102,7 +118,7 @@ def _measured(picture: Rendition, sounds: Sequence[Rendition], grid: Grid) -> di
     return {"BANDWIDTH": str(peak), "AVERAGE-BANDWIDTH": str(average)}
 
 
-def _sound(rendition: Rendition, *, default: bool) -> str:
+def _sound(rendition: Rendition, uri: str, *, default: bool) -> str:
     fields = {
         "TYPE": "AUDIO",
         "GROUP-ID": _quoted(GROUP),
@@ -111,13 +127,22 @@ def _sound(rendition: Rendition, *, default: bool) -> str:
         "DEFAULT": "YES" if default else "NO",
         "AUTOSELECT": "YES",
         "CHANNELS": _quoted(str(rendition.channels)),
-        "URI": _quoted(playlist_name(rendition.name)),
+        "URI": _quoted(uri),
     }
     return f"#EXT-X-MEDIA:{_attributes(fields)}"
 
 
 def _codecs(renditions: Iterable[Rendition]) -> list[str]:
     return [rendition.codecs for rendition in renditions]
+
+
+def _offset(start: Fraction) -> str:
+    """Return seconds, to the next microsecond: a moment earlier the frame before would be shown.
+
+    >>> _offset(Fraction(1, 3)), _offset(Fraction())
+    ('0.333334', '0')
+    """
+    return f"{ceil(start * 10**6) / 10**6:.6f}".rstrip("0").rstrip(".")
 
 
 def _attributes(fields: Mapping[str, str]) -> str:

@@ -37,6 +37,9 @@ LIMITS = (signal.SIGXCPU, signal.SIGXFSZ)
 REPORTED = {128 + number for number in (*FAULTS, *LIMITS, signal.SIGKILL, signal.SIGSYS)}
 
 
+NICE = 10
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Limits:
     """How much one program may use. `isolation` names a level other than the best one."""
@@ -46,6 +49,7 @@ class Limits:
     memory_bytes: int = 4 * GIB
     file_bytes: int = 64 * GIB
     open_files: int = 256
+    nice: int = NICE
     isolation: Level | None = None
 
     def resources(self) -> dict[str, int]:
@@ -166,7 +170,10 @@ def _run(job: _Job, watch: Watch, on_line: Callable[[str], None] | None) -> Outp
     for path in job.reads:
         if not path.exists():
             raise Permanent(f"{path.name} is not there", error_code="SOURCE_MISSING")
-    walls = isolation.Walls(folder=job.folder, reads=job.reads, resources=job.limits.resources())
+    limits = job.limits
+    walls = isolation.Walls(
+        folder=job.folder, reads=job.reads, resources=limits.resources(), nice=limits.nice
+    )
     chosen = job.limits.isolation or level()
     streams = (Stream(on_line), Stream())
     order = Order(

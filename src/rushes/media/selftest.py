@@ -6,6 +6,7 @@ An encoder that is listed may still lack its driver, its device or its licence.
 from __future__ import annotations
 
 import tempfile
+from collections.abc import Mapping
 from pathlib import Path
 
 from rushes.errors import StageError
@@ -26,14 +27,28 @@ REQUIRED = {
     "tonemap": (*PICTURE, "-vf", TONEMAP, "-c:v", "libx264", "out.mp4"),
     "deinterlace": (*PICTURE, "-vf", "bwdif", "-c:v", "libx264", "out.mp4"),
 }
-OPTIONAL = ("libx265", "libsvtav1", "libvpx-vp9", "h264_nvenc", "h264_qsv")
+HARDWARE = ("h264_nvenc", "h264_qsv")
+OPTIONAL = ("libx265", "libsvtav1", "libvpx-vp9", *HARDWARE)
 SMALLEST_BYTES = 500
 
 
 def checks(binary: Ffmpeg) -> tuple[Check, ...]:
     """Try everything that is needed, and every further encoder that is built in."""
-    built_in = [name for name in OPTIONAL if name in ffmpeg.encoders(binary)]
-    attempts = REQUIRED | {name: (*PICTURE, "-c:v", name, "out.mkv") for name in built_in}
+    return _checks(binary, REQUIRED | _built_in(binary, OPTIONAL))
+
+
+def encoders(binary: Ffmpeg) -> tuple[Check, ...]:
+    """Try only the encoders of streams and those of a graphics card: a second, not ten."""
+    needed = {name: REQUIRED[name] for name in ("libx264", "aac")}
+    return _checks(binary, needed | _built_in(binary, HARDWARE))
+
+
+def _built_in(binary: Ffmpeg, names: tuple[str, ...]) -> dict[str, tuple[str, ...]]:
+    known = ffmpeg.encoders(binary)
+    return {name: (*PICTURE, "-c:v", name, "out.mkv") for name in names if name in known}
+
+
+def _checks(binary: Ffmpeg, attempts: Mapping[str, tuple[str, ...]]) -> tuple[Check, ...]:
     return tuple(_attempt(binary, name, arguments) for name, arguments in attempts.items())
 
 

@@ -10,7 +10,7 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
-import tesserocr  # type: ignore[import-not-found]
+import tesserocr  # type: ignore[import-untyped]
 from PIL import Image, UnidentifiedImageError
 
 from rushes.errors import Permanent

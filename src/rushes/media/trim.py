@@ -61,6 +61,7 @@ def _picture(source: Source, frames: range) -> list[str]:
         f"trim=start_pts={frames.start}:end_pts={frames.stop}",
         f"setpts=PTS-{frames.start}",
         f"fps={filters.ratio(video.fps)}",  # setpts took the length of each frame away
+        f"trim=end_frame={len(frames)}",  # at the end of a film ffmpeg 5 adds one
         *filters.resize(video, *even_size(source)),
         *filters.standard_colour(video),
     ]

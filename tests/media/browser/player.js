@@ -9,7 +9,10 @@ window.seen = seen;
 
 // a short buffer, so that the next segment is fetched when one has been played
 const hls = new Hls({ maxBufferLength: 1, maxMaxBufferLength: 1, startLevel: 0 });
-hls.on(Hls.Events.ERROR, (_, data) => seen.errors.push(`${data.type} ${data.details}`));
+hls.on(Hls.Events.ERROR, (_, data) => {
+  // what hls.js itself gave up loading because the level was turned meanwhile says nothing about the set
+  if (data.details !== Hls.ErrorDetails.INTERNAL_ABORTED) seen.errors.push(`${data.type} ${data.details}`);
+});
 hls.on(Hls.Events.FRAG_BUFFERED, (_, { frag }) => {
   if (frag.type === "main" && frag.sn !== "initSegment") seen.levels[frag.sn] = frag.level;
 });

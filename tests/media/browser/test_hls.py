@@ -21,6 +21,7 @@ from rushes.media import playlist
 from rushes.media.rendition import MASTER, playlist_name
 from tests.media.clips import clip
 from tests.media.sets import SHORT, Made, look_at, make
+from tests.network import steady
 from tests.system import missing
 
 HERE = Path(__file__).parent
@@ -76,9 +77,12 @@ def serving(made: Path, playlists: dict[str, Iterator[str]]) -> Iterator[str]:
         thread.join()
 
 
+WAITS = "mediaError bufferStalledError"  # for what is not made yet
+
+
 def play(made: Path, playlists: dict[str, Iterator[str]]) -> dict[str, object]:
     """Play a set from beginning to end and return what the page saw."""
-    with serving(made, playlists) as address, sync_playwright() as playwright:
+    with steady(), serving(made, playlists) as address, sync_playwright() as playwright:
         if not CHROMIUM:
             missing("chromium")
         browser = playwright.chromium.launch(executable_path=CHROMIUM, args=FLAGS)
@@ -127,7 +131,7 @@ def test_film_that_is_still_encoded_plays_to_its_end(made):
 
     seen = play(made.folder, playlists)
 
-    assert seen["errors"] == []
+    assert {*seen["errors"]} <= {WAITS}
     assert seen["frames"] == made.grid.frames
     assert seen["times"][0] == 0
 

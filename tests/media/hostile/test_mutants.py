@@ -55,7 +55,7 @@ def read_all(
                 folder=folder,
                 reads=[paths[0].parent],
                 limits=Limits(wall_s=seconds, memory_bytes=LIMITS.memory_bytes),
-                on_message=lambda told: ends.update([told]),
+                on_message=lambda told: ends.update([told] if isinstance(told, list) else []),
             )
         except StageError as error:
             (killer,) = [path for path, end in ends.items() if end == "begun"]
