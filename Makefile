@@ -13,8 +13,10 @@ READY := .venv/.ready
 
 export UV_PYTHON_DOWNLOADS := never
 export VIRTUAL_ENV := $(CURDIR)/.venv
+# the tests start hundreds of commands: without a cache each would compile every module again
+unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: help demo test check system soak docs lock clean
+.PHONY: help demo test check system soak docs screenshots lock clean
 
 help: ## this list
 	@grep -hE '^[a-z%-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z%-]+):.*## /  make \1\t/' | expand -t 22
@@ -53,6 +55,9 @@ bench-%: $(READY) ## a benchmark beside its peers, e.g. bench-engine
 docs: $(READY) ## write the generated pages of docs/ anew
 	@$(BIN)/python -m docs.requirements
 	@$(BIN)/python -m docs.pages
+
+screenshots: $(READY) system ## pictures of every page into docs/images/
+	@$(BIN)/python -m tests.web.browser.screenshots
 
 lock: $(UV) ## resolve the dependencies anew into requirements.lock
 	@$(UV) pip compile --quiet --universal --generate-hashes --no-header --no-annotate --upgrade \

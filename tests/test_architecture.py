@@ -52,6 +52,16 @@ def test_media_is_under_contract_as_soon_as_it_exists():
         }
 
 
+@pytest.mark.parametrize("name", ["loop", "executor", "heartbeat", "lane", "held"])
+def test_worker_does_not_know_where_its_engine_is(name: str):
+    """One loop and one executor for workers here and elsewhere: only their session differs."""
+    tree = ast.parse((PACKAGE / "worker" / f"{name}.py").read_text())
+    named = {node.module for node in ast.walk(tree) if isinstance(node, ast.ImportFrom)}
+
+    assert not named & {f"rushes.worker.{one}" for one in ("local", "remote", "files", "far_files")}
+    assert not [module for module in named if module and module.startswith("rushes.engine")]
+
+
 @pytest.mark.parametrize("path", SOURCES, ids=lambda p: p.relative_to(PACKAGE).as_posix())
 def test_file_is_named_and_short(path: Path):
     name = path.relative_to(PACKAGE).as_posix()

@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parent.parent
+PAGE = ROOT / "src" / "rushes" / "web" / "static"
 UV = Path(sys.executable).parent / "uv"
 
 
@@ -38,11 +39,11 @@ def test_command_of_the_wheel_tells_its_version(clean_environment: Path):
     assert answer.strip() == "rushes 0.1.0"
 
 
-def test_wheel_holds_the_sql_and_the_licence(wheel: Path):
+def test_wheel_holds_the_sql_the_page_and_the_licence(wheel: Path):
     sources = {
         path.relative_to(ROOT / "src").as_posix()
         for path in (ROOT / "src" / "rushes").rglob("*")
-        if path.suffix in {".py", ".sql", ".typed"}
+        if path.suffix in {".py", ".sql", ".typed"} or (PAGE in path.parents and path.is_file())
     }
 
     names = set(zipfile.ZipFile(wheel).namelist())

@@ -16,11 +16,11 @@ from pathlib import Path
 PINS = Path(__file__).parent / "pins"
 
 
-def python_of(pins: str | None, cache: Path) -> Path:
+def python_of(pins: str | None, cache: Path, folder: Path = PINS) -> Path:
     """Return the interpreter of an environment, which is created if it is not there."""
     if pins is None:
         return Path(sys.executable)
-    requirements = PINS / f"{pins}.txt"
+    requirements = folder / f"{pins}.txt"
     digest = hashlib.sha256(requirements.read_bytes()).hexdigest()[:8]
     home = cache / "environments" / f"{pins}-{digest}"
     if not home.exists():

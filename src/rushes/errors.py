@@ -1,14 +1,19 @@
 """Every error Rushes raises on purpose.
 
 RushesError
+├── Unauthenticated          401  nobody knows who this is
+├── Forbidden                403  somebody who is known may not do this
 ├── NotFound                 404  no such job, task or worker
 ├── Conflict                 409  the state moved under the caller
 │   ├── IllegalTransition         the table in domain/task.py forbids it
 │   ├── LeaseLost                 another worker owns the task now, or nobody
 │   ├── ActiveJobExists           one active job per dedupe key
 │   ├── KeyReused                 the idempotency key was used for another request
-│   └── DuplicateOf               the same content is in the library
+│   ├── DuplicateOf               the same content is in the library
+│   └── ChangedMeanwhile     412  somebody edited it since the caller looked
+├── Gone                     410  it was there, and its time is over
 ├── Invalid                  422  the caller's input cannot be accepted
+├── TooMany                  429  the same was tried too often
 ├── Unavailable              503  the database, or another part, cannot be reached
 │   └── SchemaMismatch            the database is older or newer than this program
 └── StageError                    a stage failed; the retry policy reads `retryable`
@@ -35,6 +40,20 @@ class RushesError(Exception):
         self.detail = detail
         if hint is not None:
             self.hint = hint
+
+
+class Unauthenticated(RushesError):
+    code, status = "UNAUTHENTICATED", 401
+
+
+class Forbidden(RushesError):
+    code, status = "FORBIDDEN", 403
+
+
+class TooMany(RushesError):
+    """`retry_after` of the detail is in seconds."""
+
+    code, status = "RATE_LIMITED", 429
 
 
 class NotFound(RushesError):
@@ -68,6 +87,15 @@ class KeyReused(Conflict):
 
 class DuplicateOf(Conflict):
     code = "DUPLICATE_OF"
+
+
+class ChangedMeanwhile(Conflict):
+    code, status = "CHANGED_MEANWHILE", 412
+    hint = "look at it again, then decide"
+
+
+class Gone(RushesError):
+    code, status = "EXPIRED", 410
 
 
 class Invalid(RushesError):

@@ -9,7 +9,7 @@ import socket
 from pathlib import Path
 from typing import Annotated, Self
 
-from pydantic import Field, ValidationError, field_validator, model_validator
+from pydantic import Field, SecretStr, ValidationError, field_validator, model_validator
 from pydantic_core import ErrorDetails
 from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict
 
@@ -59,14 +59,26 @@ class Settings(BaseSettings):
     worker_slots: int = Field(default=2, ge=1, le=1000)
     """Tasks that this machine's worker runs at once in each lane."""
 
-    worker_lanes: Names = ("default", "encode", "text")
+    worker_lanes: Names = ("default", "media", "encode", "text")
     """Lanes that this machine's worker serves, separated by commas; `lane=4` sets its slots."""
 
     worker_capabilities: Names = ()
     """What this machine's worker has besides its stages, separated by commas, such as `gpu`."""
 
+    worker_cache_gb: float = Field(default=20, ge=0)
+    """How much a worker of another machine keeps of the films that it has fetched, in GB."""
+
+    worker_admin_secret: SecretStr | None = Field(default=None, min_length=16)
+    """Lets whoever sends it as `X-Admin-Secret` register workers. Unset: only tokens do."""
+
     storage_reserve_gb: float = Field(default=1, ge=0)
     """Room on the disk that is kept free, in GB: below it nothing is begun that writes."""
+
+    clip_lifetime_days: float = Field(default=30, gt=0, le=3650)
+    """How long a clip is kept, in days, unless its request says otherwise."""
+
+    clip_longest_minutes: float = Field(default=30, gt=0, le=1440)
+    """How long a clip may be, in minutes."""
 
     stale_job_check_interval: float = Field(default=5, gt=0, le=600)
     """How often recovery looks for abandoned tasks."""
@@ -86,6 +98,30 @@ class Settings(BaseSettings):
     priority_step_hours: float = Field(default=24, gt=0)
     """How much waiting one step of priority is worth."""
 
+    host: str = "127.0.0.1"
+    """The address that the server listens on; another than this needs a credential first."""
+
+    port: int = Field(default=8765, ge=0, le=65_535)
+    """The port that the server listens on."""
+
+    root_path: str = Field(default="", pattern=r"^(/[^/?#\s]+)*$")
+    """Where the server is mounted behind a proxy, such as `/rushes`."""
+
+    sse_heartbeat: float = Field(default=30, gt=0, le=600)
+    """Seconds between two signs of life on a stream of events."""
+
+    sse_retry: float = Field(default=3, gt=0, le=600)
+    """Seconds after which a page that lost the stream of events comes back."""
+
+    metrics_public: bool = False
+    """Whether `/metrics` answers without a key."""
+
+    import_roots: Names = ()
+    """Folders that films may be imported from by their path, separated by commas."""
+
+    watch_folders: Names = ()
+    """Folders whose new films are added by themselves, separated by commas."""
+
     stages: Names = ()
     """Python modules with stages of your own, separated by commas."""
 
@@ -98,7 +134,14 @@ class Settings(BaseSettings):
     failpoints: str = ""
     """Places where the program fails on purpose; see docs/explanation/failpoints.md."""
 
-    @field_validator("worker_lanes", "worker_capabilities", "stages", mode="before")
+    @field_validator(
+        "worker_lanes",
+        "worker_capabilities",
+        "import_roots",
+        "watch_folders",
+        "stages",
+        mode="before",
+    )
     @classmethod
     def _split(cls, value: object) -> object:
         if not isinstance(value, str):

@@ -29,6 +29,7 @@ from rushes.stages.registry import STAGES, kinds
 from rushes.store import jobs, tasks
 from rushes.store.database import Database, open_database
 from tests.chaos.fleet import ENDLESS, Fleet
+from tests.freezing import freeze
 from tests.postgres import PostgresServer
 
 SOAK = os.environ.get("RUSHES_SOAK") == "1"
@@ -160,7 +161,7 @@ def test_frozen_worker_wakes_up_and_changes_nothing(database_url: str) -> None:
         )
         wait_for(lambda: status_of(engine, job) is Status.RUNNING)
         [frozen] = fleet.pids
-        os.kill(frozen, signal.SIGSTOP)
+        freeze(frozen, database_url)
         with Fleet(database_url, 1, seed=5, **ENDLESS):
             wait_for(lambda: status_of(engine, job) is Status.COMPLETED)
             os.kill(frozen, signal.SIGCONT)

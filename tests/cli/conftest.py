@@ -6,8 +6,8 @@ import json
 import os
 import subprocess
 import sys
-from collections.abc import Iterator
-from contextlib import closing
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, closing
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -15,7 +15,9 @@ from typing import Any
 import pytest
 
 from rushes.cli.main import run
+from rushes.settings import load
 from rushes.store.database import open_database
+from tests.client.server import Served, served
 from tests.kinds import KINDS
 from tests.world import World
 
@@ -43,16 +45,27 @@ class Answer:
 
 
 class Cli:
-    """Calls commands in this process: `cli("jobs", "list")`."""
+    """Calls commands in this process: `cli("jobs", "list")`, at a server if there is one."""
 
-    def __init__(self, capsys: pytest.CaptureFixture[str]) -> None:
+    def __init__(
+        self, capsys: pytest.CaptureFixture[str], server: Callable[[], Served] | None = None
+    ) -> None:
         self._capsys = capsys
+        self._server = server
 
     def __call__(self, *arguments: object) -> Answer:
+        before = self.options if self._server else ()
         self._capsys.readouterr()
-        code = run([str(argument) for argument in arguments])
+        code = run([*before, *(str(argument) for argument in arguments)])
         captured = self._capsys.readouterr()
         return Answer(code, captured.out, captured.err)
+
+    @property
+    def options(self) -> tuple[str, ...]:
+        """What sends a command to the server."""
+        assert self._server is not None
+        server = self._server()
+        return ("--server", server.url, "--key", server.key)
 
 
 @pytest.fixture(scope="session")
@@ -71,6 +84,7 @@ def surroundings(
     for name in [name for name in os.environ if name.startswith("RUSHES_")]:
         monkeypatch.delenv(name)
     monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "config"))
     monkeypatch.setenv("RUSHES_DATA", str(tmp_path / "data"))
     monkeypatch.setenv("RUSHES_DATABASE_URL", sqlite_url)
 
@@ -78,6 +92,30 @@ def surroundings(
 @pytest.fixture
 def cli(capsys: pytest.CaptureFixture[str]) -> Cli:
     return Cli(capsys)
+
+
+@pytest.fixture
+def server(surroundings: None) -> Iterator[Callable[[], Served]]:
+    """A server of the library that the commands see. It starts when it is first asked for."""
+    with ExitStack() as stack:
+        started: list[Served] = []
+
+        def start() -> Served:
+            if not started:
+                started.append(stack.enter_context(served(load())))
+            return started[0]
+
+        yield start
+
+
+@pytest.fixture(params=["here", "there"])
+def anywhere(
+    request: pytest.FixtureRequest,
+    capsys: pytest.CaptureFixture[str],
+    server: Callable[[], Served],
+) -> Cli:
+    """Commands on the library of this machine, and the same ones at a server."""
+    return Cli(capsys, server if request.param == "there" else None)
 
 
 @pytest.fixture

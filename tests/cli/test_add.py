@@ -16,20 +16,23 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from PIL import Image
 
 from rushes.app import App, open_app
-from rushes.cli import attend, intake, options
+from rushes.cli import attend, intake
+from rushes.client import Client
 from rushes.domain.asset import Asset
 from rushes.domain.graph import JobRequest, Step
 from rushes.domain.job import Status
 from rushes.engine import operator
 from rushes.engine.doctor import examine
 from rushes.engine.submit import submit
+from rushes.library import wishes
 from rushes.settings import load
 from rushes.store import assets, jobs, tasks
 from tests.cli.conftest import Answer, Cli, rushes
-from tests.cli.test_worker import until
-from tests.media.clips import clip
+from tests.media.clips import X264, bars, clip, lavfi
+from tests.waiting import until
 
 NOT_A_FILM = b"\x00\x01 not a film, but nothing that could be told from its name"
 QUICK = ("--no-text",)
@@ -204,6 +207,26 @@ def test_retranscode_makes_a_new_version_here(cli: Cli, app: App, tmp_path: Path
     assert "can be watched" not in answer.err
 
 
+@pytest.mark.timeout(240)
+def test_text_is_read_in_the_original(cli: Cli, app: App, tmp_path: Path):
+    """002-008, 002-015: in its full size, although the only quality is smaller."""
+    film = tmp_path / "sharp.mp4"
+    lavfi(f"{bars('640x480', seconds=1)} -frames:v 1 {X264}", film)
+
+    answer = cli("add", film, "--qualities", "360p")
+
+    [asset] = all_assets(app)
+    rows = app.db.read(lambda tx: list(tx.rows("artifacts", asset_id=asset.id, version=1)))
+    keys = {row["name"]: row["key"] for row in rows}
+    [frame] = [key for name, key in keys.items() if name.startswith("frames/")]
+    assert (answer.code, asset.source_key) == (0, f"originals/{asset.id}/source.mp4")
+    assert [name for name in keys if name.endswith("init.mp4")] == [
+        f"assets/{asset.id}/v1/360p/init.mp4"
+    ]
+    with Image.open(app.library.storage.root / frame) as picture:
+        assert picture.size == (640, 480)
+
+
 def test_film_whose_work_cannot_begin_says_why(
     cli: Cli, app: App, film: Path, monkeypatch: pytest.MonkeyPatch
 ):
@@ -217,7 +240,7 @@ def test_film_whose_work_cannot_begin_says_why(
     def show(sights: Any) -> None:
         seen.append(sights[0].waits_for)
 
-    crowd = attend.Crowd(app, [job_id], show)
+    crowd = attend.Crowd(Client.at(app.library), [job_id], show)
     crowd.look()
 
     assert "paused by ann: too hot" in seen[0]
@@ -262,7 +285,7 @@ def test_duplicate_is_refused_with_the_film_that_is_there(cli: Cli, app: App, fi
 
 
 def test_same_key_adds_a_film_once(cli: Cli, app: App, film: Path):
-    """003-020: repeating a request with its key is harmless."""
+    """003-063: repeating a request with its key is harmless."""
     arguments = ("add", film, "--no-wait", "--idempotency-key", "k", "--json")
 
     first, again = cli(*arguments), cli(*arguments)
@@ -380,6 +403,6 @@ def test_what_the_system_says_of_a_file_has_a_code(number: int, code: str):
     assert intake.refusal(OSError(number, os.strerror(number))).error_code == code
 
 
-@pytest.mark.parametrize("module", [attend, options], ids=lambda module: module.__name__)
+@pytest.mark.parametrize("module", [attend, wishes], ids=lambda module: module.__name__)
 def test_examples_hold(module):
     assert doctest.testmod(module).failed == 0

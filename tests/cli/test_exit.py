@@ -31,7 +31,7 @@ def dump(world: World) -> list[str]:
         (["jobs", "kill", UNKNOWN], 3, "NOT_FOUND"),
         (["jobs", "wait", UNKNOWN], 3, "NOT_FOUND"),
         (["jobs", "why", "@last", "--task", "999"], 3, "NOT_FOUND"),
-        (["jobs", "list", "--before", UNKNOWN], 3, "NOT_FOUND"),
+        (["jobs", "list", "--before", UNKNOWN], 2, "INVALID_INPUT"),
         (["workers", "drain", "nobody"], 3, "NOT_FOUND"),
         (["queue", "resume", "nothing"], 3, "NOT_FOUND"),
         (["jobs", "show", "-"], 3, "NOT_FOUND"),

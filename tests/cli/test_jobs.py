@@ -25,11 +25,11 @@ def failed_job(world: World, code: str = "DISK_FULL") -> str:
     return job_id
 
 
-def test_list_shows_newest_first_with_status_progress_label_and_age(cli: Cli, world: World):
+def test_list_shows_newest_first_with_status_progress_label_and_age(anywhere: Cli, world: World):
     """Shows 004-004, 004-029, 004-038 and 004-039."""
     failed, queued = failed_job(world), world.submit(label="later")
 
-    header, first, second = cli("jobs", "list").out.splitlines()
+    header, first, second = anywhere("jobs", "list").out.splitlines()
 
     assert header.split() == ["job", "status", "progress", "what", "age"]
     assert first.split()[:4] == [queued[-8:], "⏳", "queued", "0"]
@@ -37,35 +37,35 @@ def test_list_shows_newest_first_with_status_progress_label_and_age(cli: Cli, wo
     assert "test · holiday" in second
 
 
-def test_list_in_json_has_items_and_a_cursor(cli: Cli, world: World):
+def test_list_in_json_has_items_and_a_cursor(anywhere: Cli, world: World):
     made = [world.submit() for _ in range(3)]
 
-    first = cli("jobs", "list", "--limit", "2", "--json").json
-    rest = cli("jobs", "list", "--limit", "2", "--before", first["next_cursor"], "--json").json
+    first = anywhere("jobs", "list", "--limit", "2", "--json").json
+    rest = anywhere("jobs", "list", "--limit", "2", "--before", first["next_cursor"], "--json").json
 
     assert [item["job_id"] for item in first["items"] + rest["items"]] == made[::-1]
     assert rest["next_cursor"] is None
 
 
-def test_list_can_be_narrowed_by_status_and_kind(cli: Cli, world: World):
+def test_list_can_be_narrowed_by_status_and_kind(anywhere: Cli, world: World):
     failed, _ = failed_job(world), world.submit(kind="other")
 
-    by_status = cli("jobs", "list", "--status", "failed", "--json").json["items"]
-    by_kind = cli("jobs", "list", "--kind", "test", "--json").json["items"]
+    by_status = anywhere("jobs", "list", "--status", "failed", "--json").json["items"]
+    by_kind = anywhere("jobs", "list", "--kind", "test", "--json").json["items"]
 
     assert [item["job_id"] for item in by_status] == [failed]
     assert [item["job_id"] for item in by_kind] == [failed]
 
 
-def test_empty_list_says_so(cli: Cli, world: World):
-    assert cli("jobs", "list").out == "no jobs\n"
+def test_empty_list_says_so(anywhere: Cli, world: World):
+    assert anywhere("jobs", "list").out == "no jobs\n"
 
 
-def test_show_tells_steps_failure_hint_and_attempts(cli: Cli, world: World):
+def test_show_tells_steps_failure_hint_and_attempts(anywhere: Cli, world: World):
     """Shows 004-016, 004-023."""
     job_id = failed_job(world)
 
-    page = cli("jobs", "show", job_id).out
+    page = anywhere("jobs", "show", job_id).out
 
     assert "❌ failed 25 %  test · holiday" in page
     assert "DISK_FULL in split[1]: it broke" in page
@@ -75,11 +75,11 @@ def test_show_tells_steps_failure_hint_and_attempts(cli: Cli, world: World):
     assert ["join", "1", "1"] in [line.split() for line in page.splitlines()]
 
 
-def test_show_in_json_has_tasks_with_claim_states_and_attempts(cli: Cli, world: World):
+def test_show_in_json_has_tasks_with_claim_states_and_attempts(anywhere: Cli, world: World):
     """Shows 000-018…023 and 004-021."""
     job_id = failed_job(world)
 
-    told = cli("jobs", "show", job_id, "--json").json
+    told = anywhere("jobs", "show", job_id, "--json").json
 
     assert [task["claim_state"] for task in told["tasks"]] == ["completed", "failed", "unclaimed"]
     assert [attempt["outcome"] for attempt in told["attempts"]] == ["done", "failed"]
@@ -88,23 +88,23 @@ def test_show_in_json_has_tasks_with_claim_states_and_attempts(cli: Cli, world: 
     assert told["created_at"].endswith("Z")
 
 
-def test_show_names_the_worker_that_holds_a_task(cli: Cli, world: World):
+def test_show_names_the_worker_that_holds_a_task(anywhere: Cli, world: World):
     job_id = world.submit()
     [claim] = world.claim(world.worker("gpu-1"))
 
-    page = cli("jobs", "show", "@last").out
-    [task] = cli("jobs", "show", job_id[:30], "--json").json["tasks"]
+    page = anywhere("jobs", "show", "@last").out
+    [task] = anywhere("jobs", "show", job_id[:30], "--json").json["tasks"]
 
     assert "gpu-1" in page
     assert "claimed, lease ends in" in page
     assert (task["worker"], task["claim_state"], task["task_id"]) == ("gpu-1", "claimed", claim.id)
 
 
-def test_why_gives_one_reason_for_tasks_that_are_alike(cli: Cli, world: World):
+def test_why_gives_one_reason_for_tasks_that_are_alike(anywhere: Cli, world: World):
     job_id = world.submit({"noop": Step(items=[{}] * 3), "join": Step(after=("noop",))})
 
-    page = cli("jobs", "why", job_id).out
-    told = cli("jobs", "why", job_id, "--json").json
+    page = anywhere("jobs", "why", job_id).out
+    told = anywhere("jobs", "why", job_id, "--json").json
 
     assert "and 2 more like it" in page
     assert "NO_CAPABLE_WORKER: no worker is running" in page
@@ -114,28 +114,28 @@ def test_why_gives_one_reason_for_tasks_that_are_alike(cli: Cli, world: World):
     ]
 
 
-def test_why_of_one_task_is_about_that_task(cli: Cli, world: World):
+def test_why_of_one_task_is_about_that_task(anywhere: Cli, world: World):
     job_id = world.submit(PAIR)
     join = world.tasks(job_id)[-1]
 
-    [item] = cli("jobs", "why", job_id, "--task", join.id, "--json").json["items"]
+    [item] = anywhere("jobs", "why", job_id, "--task", join.id, "--json").json["items"]
 
     assert (item["task_id"], item["reason"]) == (join.id, "DEPENDENCY")
 
 
-def test_why_of_a_job_that_is_over_says_so(cli: Cli, world: World):
+def test_why_of_a_job_that_is_over_says_so(anywhere: Cli, world: World):
     job_id = world.submit()
     world.kill(job_id)
 
-    assert "nothing waits: the job is killed" in cli("jobs", "why", job_id).out
-    assert cli("jobs", "why", job_id, "--json").json["items"] == []
+    assert "nothing waits: the job is killed" in anywhere("jobs", "why", job_id).out
+    assert anywhere("jobs", "why", job_id, "--json").json["items"] == []
 
 
-def test_events_tell_the_story_of_a_job(cli: Cli, world: World):
+def test_events_tell_the_story_of_a_job(anywhere: Cli, world: World):
     job_id = failed_job(world)
 
-    lines = cli("jobs", "events", job_id).out.splitlines()
-    told = cli("jobs", "events", job_id, "--json").lines
+    lines = anywhere("jobs", "events", job_id).out.splitlines()
+    told = anywhere("jobs", "events", job_id, "--json").lines
 
     types = [event["type"] for event in told]
     assert types[0] == "job.submitted"
@@ -144,22 +144,22 @@ def test_events_tell_the_story_of_a_job(cli: Cli, world: World):
     assert any("worker=ann" in line for line in lines)
 
 
-def test_events_of_one_task_leave_the_others_out(cli: Cli, world: World):
+def test_events_of_one_task_leave_the_others_out(anywhere: Cli, world: World):
     job_id = failed_job(world)
     join = world.tasks(job_id)[-1]
 
-    told = cli("jobs", "events", job_id, "--task", join.id, "--json").lines
+    told = anywhere("jobs", "events", job_id, "--task", join.id, "--json").lines
 
     assert [event["type"] for event in told] == ["task.skipped"]
 
 
-def test_following_events_ends_with_the_job(cli: Cli, world: World):
+def test_following_events_ends_with_the_job(anywhere: Cli, world: World):
     job_id = world.submit()
     owner = world.worker()
     finish = threading.Timer(0.3, lambda: world.complete(world.claim(owner)[0]))
 
     finish.start()
-    told = cli("jobs", "events", job_id, "--follow", "--json").lines
+    told = anywhere("jobs", "events", job_id, "--follow", "--json").lines
     finish.join()
 
     assert [event["type"] for event in told] == [
@@ -171,13 +171,13 @@ def test_following_events_ends_with_the_job(cli: Cli, world: World):
     ]
 
 
-def test_logs_show_lines_and_programs_in_order(cli: Cli, world: World):
+def test_logs_show_lines_and_programs_in_order(anywhere: Cli, world: World):
     job_id = world.submit()
     [claim] = world.claim(world.worker())
     record(world, claim)
 
-    page = cli("jobs", "logs", job_id).out
-    told = cli("jobs", "logs", job_id, "--json").lines
+    page = anywhere("jobs", "logs", job_id).out
+    told = anywhere("jobs", "logs", job_id, "--json").lines
 
     assert "run    #1  ffmpeg -version  (exit 1 after 0.2 s)" in page
     assert "stderr: no such file" in page
@@ -186,71 +186,71 @@ def test_logs_show_lines_and_programs_in_order(cli: Cli, world: World):
     assert told[0]["command"] == ["ffmpeg", "-version"]
 
 
-def test_retry_runs_only_what_did_not_succeed(cli: Cli, world: World):
+def test_retry_runs_only_what_did_not_succeed(anywhere: Cli, world: World):
     job_id = failed_job(world)
 
-    answer = cli("jobs", "retry", job_id)
+    answer = anywhere("jobs", "retry", job_id)
 
     assert answer.out == f"{job_id}: 2 tasks to run again\n"
     assert world.states(job_id) == {"split": ["done", "ready"], "join": ["new"]}
 
 
-def test_retry_of_one_kind_or_task_leaves_the_rest(cli: Cli, world: World):
+def test_retry_of_one_kind_or_task_leaves_the_rest(anywhere: Cli, world: World):
     job_id = world.submit({"noop": Step(), "part": Step()})
     noop, part = world.claim(world.worker(), 2)
     for claim in (noop, part):
         world.fail(claim, retryable=False)
 
-    cli("jobs", "retry", job_id, "--only", noop.kind)
+    anywhere("jobs", "retry", job_id, "--only", noop.kind)
 
     assert world.states(job_id) == {noop.step: ["ready"], part.step: ["error"]}
-    assert cli("jobs", "retry", job_id, "--task", part.id, "--json").json["jobs"] == [
+    assert anywhere("jobs", "retry", job_id, "--task", part.id, "--json").json["jobs"] == [
         {"job_id": job_id, "tasks": 1}
     ]
 
 
-def test_retry_by_code_takes_every_job_that_failed_with_it(cli: Cli, world: World):
+def test_retry_by_code_takes_every_job_that_failed_with_it(anywhere: Cli, world: World):
     full, other = failed_job(world), failed_job(world, "TOOL_FAILED")
 
-    told = cli("jobs", "retry", "--code", "DISK_FULL", "--json").json
+    told = anywhere("jobs", "retry", "--code", "DISK_FULL", "--json").json
 
     assert told == {"dry_run": False, "jobs": [{"job_id": full, "tasks": 2}], "refused": []}
     assert world.job(other).status == "failed"
-    assert "no job has" in cli("jobs", "retry", "--code", "GPU_OOM").out
+    assert "no job has" in anywhere("jobs", "retry", "--code", "GPU_OOM").out
 
 
-def test_retry_by_code_goes_on_after_a_job_that_is_refused(cli: Cli, world: World):
+def test_retry_by_code_goes_on_after_a_job_that_is_refused(anywhere: Cli, world: World):
     replaced = world.submit(dedupe_key="film")
     [claim] = world.claim(world.worker())
     world.fail(claim, "DISK_FULL", retryable=False)
     fine = failed_job(world)
     world.submit(dedupe_key="film")
 
-    answer = cli("jobs", "retry", "--code", "DISK_FULL", "--json")
+    answer = anywhere("jobs", "retry", "--code", "DISK_FULL", "--json")
 
     assert answer.code == 10
     assert [entry["job_id"] for entry in answer.json["refused"]] == [replaced]
     assert [entry["job_id"] for entry in answer.json["jobs"]] == [fine]
 
 
-def test_dry_run_of_retry_counts_and_changes_nothing(cli: Cli, world: World):
+def test_dry_run_of_retry_counts_and_changes_nothing(anywhere: Cli, world: World):
     job_id = failed_job(world)
 
-    one = cli("jobs", "retry", job_id, "--dry-run")
-    many = cli("jobs", "retry", "--code", "DISK_FULL", "--dry-run", "--json")
+    one = anywhere("jobs", "retry", job_id, "--dry-run")
+    many = anywhere("jobs", "retry", "--code", "DISK_FULL", "--dry-run", "--json")
 
     assert one.out == f"{job_id}: 2 tasks would run again\n"
     assert many.json["jobs"] == [{"job_id": job_id, "tasks": 2}]
     assert world.job(job_id).status == "failed"
 
 
-def test_kill_stops_the_job_and_says_who_did_it(cli: Cli, world: World):
+def test_kill_stops_the_job_and_says_who_did_it(anywhere: Cli, world: World):
     """Shows 004-013, 004-015, 004-024 and 004-042."""
     job_id = world.submit(PAIR)
     first, second = world.claim(world.worker(), 2)
     world.complete(first)
 
-    told = cli("jobs", "kill", job_id, "--reason", "wrong file", "--json").json
+    told = anywhere("jobs", "kill", job_id, "--reason", "wrong file", "--json").json
 
     assert told["status"] == "killed"
     assert told["killed_by"] == "user"
@@ -258,52 +258,54 @@ def test_kill_stops_the_job_and_says_who_did_it(cli: Cli, world: World):
     assert told["progress_at_kill"] == {"processed": 1, "total": 3}
     assert told["tasks_stopped"] == 2
     assert not world.complete(second)
-    assert "killed by user:" in cli("jobs", "show", job_id).out
+    assert "killed by user:" in anywhere("jobs", "show", job_id).out
 
 
-def test_killing_twice_is_harmless(cli: Cli, world: World):
+def test_killing_twice_is_harmless(anywhere: Cli, world: World):
     job_id = world.submit()
-    cli("jobs", "kill", job_id, "--reason", "first")
+    anywhere("jobs", "kill", job_id, "--reason", "first")
 
-    again = cli("jobs", "kill", job_id, "--reason", "second")
+    again = anywhere("jobs", "kill", job_id, "--reason", "second")
 
     assert (again.code, again.out[:1]) == (0, "🛑")
     assert world.job(job_id).killed_reason == "first"
 
 
-def test_dry_run_of_kill_counts_and_changes_nothing(cli: Cli, world: World):
+def test_dry_run_of_kill_counts_and_changes_nothing(anywhere: Cli, world: World):
     job_id = world.submit(PAIR)
 
-    assert cli("jobs", "kill", job_id, "--dry-run").out == f"{job_id}: 3 tasks would be stopped\n"
+    assert (
+        anywhere("jobs", "kill", job_id, "--dry-run").out == f"{job_id}: 3 tasks would be stopped\n"
+    )
     assert world.job(job_id).status == "queued"
 
 
 @pytest.mark.parametrize("word, number", [("urgent", 10), ("low", 2), ("7", 7)])
-def test_priority_takes_names_and_numbers(cli: Cli, world: World, word: str, number: int):
+def test_priority_takes_names_and_numbers(anywhere: Cli, world: World, word: str, number: int):
     job_id = world.submit()
 
-    assert cli("jobs", "priority", job_id, word).out == f"{job_id}: priority {number}\n"
-    assert cli("jobs", "show", job_id, "--json").json["priority"] == number
+    assert anywhere("jobs", "priority", job_id, word).out == f"{job_id}: priority {number}\n"
+    assert anywhere("jobs", "show", job_id, "--json").json["priority"] == number
 
 
-def test_wait_answers_when_the_job_is_over(cli: Cli, world: World):
+def test_wait_answers_when_the_job_is_over(anywhere: Cli, world: World):
     job_id = world.submit()
     owner = world.worker()
     finish = threading.Timer(0.2, lambda: world.complete(world.claim(owner)[0], "yes"))
     began = time.monotonic()
 
     finish.start()
-    answer = cli("jobs", "wait", job_id, "--timeout", "20", "--json")
+    answer = anywhere("jobs", "wait", job_id, "--timeout", "20", "--json")
     finish.join()
 
     assert (answer.code, answer.json["result"]) == (0, "yes")
     assert time.monotonic() - began < 10
 
 
-def test_text_of_a_job_cannot_steer_the_terminal(cli: Cli, world: World):
+def test_text_of_a_job_cannot_steer_the_terminal(anywhere: Cli, world: World):
     world.submit(label="evil\x1b[2J\x07name")
 
-    for page in (cli("jobs", "list").out, cli("jobs", "show", "@last").out):
+    for page in (anywhere("jobs", "list").out, anywhere("jobs", "show", "@last").out):
         assert "\x1b" not in page
         assert "\x07" not in page
 

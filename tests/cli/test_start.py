@@ -17,7 +17,10 @@ except SystemExit:
     pass
 print(json.dumps(sorted(sys.modules)))
 """
-HEAVY = ("psycopg", "pydantic_settings", "rich", "sqlite3", "rushes.store", "rushes.app")
+HEAVY = (
+    *("httpx", "fastapi", "rushes.client", "rushes.api.desk"),
+    *("psycopg", "pydantic_settings", "rich", "sqlite3", "rushes.store", "rushes.app"),
+)
 
 
 @pytest.mark.parametrize(
@@ -54,6 +57,8 @@ def test_help_lists_every_group(cli):
     page = cli("--help").out
 
     for name in ("jobs", "workers", "worker", "queue", "db", "doctor", "config", "demo"):
+        assert f"\n  {name} " in page
+    for name in ("users", "keys", "login", "logout"):
         assert f"\n  {name} " in page
     for name in ("add", "list", "show", "text", "retranscode", "rm", "restore"):
         assert f"\n  {name} " in page

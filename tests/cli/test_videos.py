@@ -41,12 +41,12 @@ def ready(studio: Studio, content: bytes = b"a film", **wishes: object) -> str:
     return film
 
 
-def test_list_shows_newest_first_with_status_title_and_size(cli: Cli, studio: Studio):
+def test_list_shows_newest_first_with_status_title_and_size(anywhere: Cli, studio: Studio):
     """000-003: the words for a film."""
     first = ready(studio, title="A day", tags=("home", "2026"))
     second = studio.add(b"another film", title="A night").asset_id
 
-    header, newest, oldest = cli("list").out.splitlines()
+    header, newest, oldest = anywhere("list").out.splitlines()
 
     assert header.split() == ["video", "status", "title", "length", "size", "tags", "age"]
     assert newest.split()[:5] == [second[-8:], "⏳", "pending", "A", "night"]
@@ -55,26 +55,26 @@ def test_list_shows_newest_first_with_status_title_and_size(cli: Cli, studio: St
     assert "home, 2026" in oldest
 
 
-def test_list_can_be_narrowed_and_continued(cli: Cli, studio: Studio):
+def test_list_can_be_narrowed_and_continued(anywhere: Cli, studio: Studio):
     films = [ready(studio, f"film {n}".encode()) for n in range(3)]
     waiting = studio.add(b"another").asset_id
 
-    page = cli("list", "--status", "ready", "--limit", "2", "--json").json
-    rest = cli("list", "--limit", "2", "--before", page["next_cursor"], "--json").json
-    pending = cli("list", "--status", "pending", "--json").json
+    page = anywhere("list", "--status", "ready", "--limit", "2", "--json").json
+    rest = anywhere("list", "--limit", "2", "--before", page["next_cursor"], "--json").json
+    pending = anywhere("list", "--status", "pending", "--json").json
 
     assert [item["asset_id"] for item in page["items"]] == [films[2], films[1]]
     assert ([item["asset_id"] for item in rest["items"]], rest["next_cursor"]) == ([films[0]], None)
     assert [item["asset_id"] for item in pending["items"]] == [waiting]
 
 
-def test_empty_library_says_so(cli: Cli, studio: Studio):
-    assert cli("list").out == "no videos\n"
-    assert cli("list", "--json").json == {"items": [], "next_cursor": None}
+def test_empty_library_says_so(anywhere: Cli, studio: Studio):
+    assert anywhere("list").out == "no videos\n"
+    assert anywhere("list", "--json").json == {"items": [], "next_cursor": None}
 
 
 def test_show_tells_milestones_decisions_qualities_files_and_the_job(
-    cli: Cli, studio: Studio, tmp_path: Path
+    anywhere: Cli, studio: Studio, tmp_path: Path
 ):
     """000-031, 000-032: how far each quality is."""
     why = Decision(what="deinterlaced", why="its frames are two half pictures")
@@ -82,7 +82,7 @@ def test_show_tells_milestones_decisions_qualities_files_and_the_job(
     film = ready(studio, title="A day")
     job_id = studio.asset(film).job_id
 
-    page = cli("show", "@last").out
+    page = anywhere("show", "@last").out
 
     for words in (
         "✅ ready  A day",
@@ -102,14 +102,14 @@ def test_show_tells_milestones_decisions_qualities_files_and_the_job(
     assert ["360p", "640x360", "completed", "4/4", "100", "%"] in table
 
 
-def test_show_in_json_has_every_version_with_its_qualities(cli: Cli, studio: Studio):
+def test_show_in_json_has_every_version_with_its_qualities(anywhere: Cli, studio: Studio):
     """000-031: quality, status, segments, percent, times, error."""
     film = studio.add()
     studio.do("probe")
     chunk = studio.take("transcode", 0)
     assert studio.end(chunk, studio.encoded(chunk, without=("480p",)))
 
-    told = cli("show", film.asset_id[-8:], "--json").json
+    told = anywhere("show", film.asset_id[-8:], "--json").json
 
     [version] = told["versions"]
     failed, growing = version["qualities"]
@@ -129,21 +129,21 @@ def test_show_in_json_has_every_version_with_its_qualities(cli: Cli, studio: Stu
     assert told["files"]["playlist"] is None
 
 
-def test_show_tells_why_a_film_failed(cli: Cli, studio: Studio):
+def test_show_tells_why_a_film_failed(anywhere: Cli, studio: Studio):
     film = studio.add()
     operator.kill(studio.engine, film.job_id, name="ann")
 
-    told = cli("show", film.asset_id, "--json").json
+    told = anywhere("show", film.asset_id, "--json").json
 
     assert (told["status"], told["job_status"]) == ("failed", "killed")
 
 
-def test_rm_hides_a_film_and_restore_brings_it_back(cli: Cli, studio: Studio):
+def test_rm_hides_a_film_and_restore_brings_it_back(anywhere: Cli, studio: Studio):
     film = ready(studio, title="A day")
 
-    gone = cli("rm", film[-8:], "--yes")
-    listed, deleted = cli("list").out, cli("list", "--deleted", "--json").json["items"]
-    back = cli("restore", "@last")
+    gone = anywhere("rm", film[-8:], "--yes")
+    listed, deleted = anywhere("list").out, anywhere("list", "--deleted", "--json").json["items"]
+    back = anywhere("restore", "@last")
 
     assert (gone.code, back.code) == (0, 0)
     assert f"rushes restore {film[-8:]}" in gone.out
@@ -153,50 +153,50 @@ def test_rm_hides_a_film_and_restore_brings_it_back(cli: Cli, studio: Studio):
     assert studio.asset(film).deleted_at is None
 
 
-def test_rm_tells_what_it_stopped_and_restore_how_to_go_on(cli: Cli, studio: Studio):
+def test_rm_tells_what_it_stopped_and_restore_how_to_go_on(anywhere: Cli, studio: Studio):
     film = studio.add()
 
-    [told] = cli("rm", film.asset_id, "--yes", "--json").json["items"]
-    back = cli("restore", film.asset_id[:30]).out
+    [told] = anywhere("rm", film.asset_id, "--yes", "--json").json["items"]
+    back = anywhere("restore", film.asset_id[:30]).out
 
     assert told["stopped_job"] == film.job_id
     assert told["purged_at"] > told["deleted_at"]
     assert f"rushes jobs retry {film.job_id[-8:]}" in back
 
 
-def test_rm_deletes_all_or_none(cli: Cli, studio: Studio):
+def test_rm_deletes_all_or_none(anywhere: Cli, studio: Studio):
     first, second = ready(studio), ready(studio, b"another")
     edit.delete(studio.library, second)
 
-    answer = cli("rm", first, second, "--yes")
+    answer = anywhere("rm", first, second, "--yes")
 
     assert answer.code == 5
     assert studio.asset(first).deleted_at is None
 
 
-def test_rm_asks_nobody_in_a_pipe(cli: Cli, studio: Studio):
+def test_rm_asks_nobody_in_a_pipe(anywhere: Cli, studio: Studio):
     film = ready(studio)
 
-    answer = cli("rm", film)
+    answer = anywhere("rm", film)
 
     assert (answer.code, studio.asset(film).deleted_at) == (2, None)
     assert "hint: say --yes" in answer.err
 
 
-def test_rm_can_be_tried_out(cli: Cli, studio: Studio):
+def test_rm_can_be_tried_out(anywhere: Cli, studio: Studio):
     film = ready(studio, title="A day")
 
-    answer = cli("rm", film, film[-8:], "--dry-run")
+    answer = anywhere("rm", film, film[-8:], "--dry-run")
 
     assert answer.out == f"{film[-8:]} A day would be deleted\n"
     assert studio.asset(film).deleted_at is None
 
 
-def test_text_is_printed_in_each_format(cli: Cli, studio: Studio):
+def test_text_is_printed_in_each_format(anywhere: Cli, studio: Studio):
     film = ready(studio, text=True)
 
-    plain, srt, vtt = (cli("text", film, *form).out for form in ((), ("--srt",), ("--vtt",)))
-    told = cli("text", film, "--json").json
+    plain, srt, vtt = (anywhere("text", film, *form).out for form in ((), ("--srt",), ("--vtt",)))
+    told = anywhere("text", film, "--json").json
 
     assert plain == "0:00.0-0:01.0  Hello @world\n"
     assert srt == "1\n00:00:00,000 --> 00:00:01,000\nHello @world\n"
@@ -205,10 +205,10 @@ def test_text_is_printed_in_each_format(cli: Cli, studio: Studio):
     assert told["items"][0]["entities"][0]["value"] == "@world"
 
 
-def test_text_that_was_not_read_says_how_to_get_it(cli: Cli, studio: Studio):
+def test_text_that_was_not_read_says_how_to_get_it(anywhere: Cli, studio: Studio):
     film = ready(studio)
 
-    answer = cli("text", film)
+    answer = anywhere("text", film)
 
     assert (answer.code, answer.out) == (5, "")
     assert f"rushes retranscode {film[-8:]} --text" in answer.err
@@ -224,7 +224,7 @@ def test_text_that_was_not_read_says_how_to_get_it(cli: Cli, studio: Studio):
         (["restore", "@last"], 3, "NOT_FOUND"),
         (["text", "ffffffff"], 3, "NOT_FOUND"),
         (["retranscode", "ffffffff"], 3, "NOT_FOUND"),
-        (["list", "--before", "ffffffff"], 3, "NOT_FOUND"),
+        (["list", "--before", "ffffffff"], 2, "INVALID_INPUT"),
         (["jobs", "watch", "ffffffff"], 3, "NOT_FOUND"),
         (["list", "--status", "done"], 2, "INVALID_INPUT"),
         (["retranscode", "@last", "--qualities", "721p"], 2, "INVALID_INPUT"),
@@ -240,11 +240,11 @@ def test_text_that_was_not_read_says_how_to_get_it(cli: Cli, studio: Studio):
     ],
     ids=lambda value: " ".join(value) if isinstance(value, list) else None,
 )
-def test_wrong_input_is_one_clear_line(cli: Cli, studio: Studio, arguments, code, word):
+def test_wrong_input_is_one_clear_line(anywhere: Cli, studio: Studio, arguments, code, word):
     film = ready(studio)
     arguments = [film if argument == "LAST" else argument for argument in arguments]
 
-    text, told = cli(*arguments), cli(*arguments, "--json")
+    text, told = anywhere(*arguments), anywhere(*arguments, "--json")
 
     assert (text.code, text.out) == (code, "")
     error, *hint = text.err.splitlines()
@@ -256,25 +256,25 @@ def test_wrong_input_is_one_clear_line(cli: Cli, studio: Studio, arguments, code
     assert studio.asset(film).newest == 1
 
 
-def test_id_that_fits_more_than_one_film_is_refused(cli: Cli, studio: Studio):
+def test_id_that_fits_more_than_one_film_is_refused(anywhere: Cli, studio: Studio):
     first, _ = ready(studio), ready(studio, b"another")
 
-    answer = cli("rm", first[:6], "--yes")
+    answer = anywhere("rm", first[:6], "--yes")
 
     assert answer.code == 2
     assert answer.err.startswith(f"error: {first[:6]!r} fits more than one video")
     assert studio.asset(first).deleted_at is None
 
 
-def test_retranscode_can_be_left_to_others(cli: Cli, studio: Studio):
+def test_retranscode_can_be_left_to_others(anywhere: Cli, studio: Studio):
     """000-074, 000-076: the film stays ready while it is queued."""
     film = ready(studio)
 
-    queued = cli("retranscode", film[-8:], "--qualities", "480p", "--no-wait")
-    again = cli("retranscode", film[-8:], "--no-wait")
+    queued = anywhere("retranscode", film[-8:], "--qualities", "480p", "--no-wait")
+    again = anywhere("retranscode", film[-8:], "--no-wait")
 
     assert queued.code == 0
-    assert "in the queue; next: rushes worker run" in queued.out
+    assert "is in the queue" in queued.out
     assert (again.code, "ACTIVE_JOB_EXISTS" in again.err) == (5, True)
     assert (studio.asset(film).newest, studio.asset(film).status) == (2, "ready")
 
@@ -330,15 +330,19 @@ def test_end_of_a_film_that_is_cut_off_says_so(cli: Cli, studio: Studio):
 
     assert answer.code == 0
     assert answer.out.startswith("✅ A day  ready in ")
-    assert " · ⚠ SOURCE_TRUNCATED: truncated · " in answer.out
+    assert " · ⚠ SOURCE_TRUNCATED: the file ends too early" in answer.out
+    job = cli("jobs", "show", "@last", "--json").json
+    assert (job["status"], job["warnings"]) == ("completed", 1)
+    assert [item["code"] for item in job["reported"]] == ["SOURCE_TRUNCATED"]
+    assert "⚠ SOURCE_TRUNCATED: the file ends too early" in cli("jobs", "show", "@last").out
 
 
-def test_watch_of_a_killed_job_tells_by_whom_and_why(cli: Cli, studio: Studio):
+def test_watch_of_a_killed_job_tells_by_whom_and_why(anywhere: Cli, studio: Studio):
     """004-024; the exit code is that of the job."""
     film = studio.add(title="A day")
     operator.kill(studio.engine, film.job_id, name="ann", reason="wrong file")
 
-    answer = cli("jobs", "watch", "@last")
+    answer = anywhere("jobs", "watch", "@last")
 
     assert answer.code == 8
     assert answer.out.splitlines() == [

@@ -7,7 +7,9 @@ from dataclasses import replace
 
 import pytest
 
-from rushes.cli import config, output, views
+from rushes.api import models, views
+from rushes.cli import config, output
+from rushes.cli import views as times
 from rushes.domain.graph import Step
 from rushes.domain.job import Job
 from tests.world import World
@@ -18,11 +20,13 @@ ANSWER = {
     *("progress_at_failure", "killed_by", "killed_at", "killed_reason", "progress_at_kill"),
     *("warnings", "raw_state"),
 }
+KILL = ("killed_by", "killed_by_name", "killed_at", "killed_reason", "progress_at_kill")
 PAIR = {"split": Step(items=[{}, {}]), "join": Step(after=("split",))}
 
 
 def answer(world: World, job_id: str, percent: int = 0) -> dict[str, object]:
-    return views.job_view(world.job(job_id), percent=percent, tasks=world.tasks(job_id))
+    told = views.job(world.job(job_id), percent=percent, tasks=world.tasks(job_id))
+    return told.model_dump(mode="json")
 
 
 def test_answer_has_every_field_whatever_the_status(world: World):
@@ -34,7 +38,7 @@ def test_answer_has_every_field_whatever_the_status(world: World):
 def test_list_tells_the_same_fields_as_the_single_job(world: World):
     job_id = world.submit()
 
-    listed = views.job_view(world.job(job_id), percent=0)
+    listed = views.job(world.job(job_id), percent=0).model_dump()
 
     assert listed.keys() == answer(world, job_id).keys()
 
@@ -108,7 +112,7 @@ def test_failed_job_tells_the_whole_failure(world: World):
 
 
 def test_job_that_did_not_fail_has_the_same_fields_empty(world: World):
-    told = views.failure_info(world.job(world.submit()))
+    told = views.failure(world.job(world.submit()))
 
     assert set(told.values()) == {None}
 
@@ -118,7 +122,9 @@ def test_killed_job_tells_by_whom_when_why_and_how_far_it_was(world: World, by: 
     """Shows 004-013, 004-014, 004-020, 004-024."""
     job = killed(world.job(world.submit()), by)
 
-    assert views.kill_info(job) == {
+    told = views.job(job, percent=0).model_dump(mode="json")
+
+    assert {name: told[name] for name in KILL} == {
         "killed_by": by,
         "killed_by_name": "ann",
         "killed_at": "2026-01-01T12:00:00.000Z",
@@ -127,7 +133,7 @@ def test_killed_job_tells_by_whom_when_why_and_how_far_it_was(world: World, by: 
     }
 
 
-@pytest.mark.parametrize("module", [views, output, config], ids=lambda m: m.__name__)
+@pytest.mark.parametrize("module", [views, models, times, output, config], ids=lambda m: m.__name__)
 def test_examples_hold(module):
     assert doctest.testmod(module).failed == 0
 

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import json
 import signal
-import time
-from collections.abc import Callable
 from pathlib import Path
 from subprocess import Popen
 
@@ -18,6 +16,7 @@ from rushes.stages import demo as _demo  # noqa: F401  (registers the stages)
 from rushes.stages.registry import STAGES, kinds
 from rushes.store import workers
 from tests.cli.conftest import Cli, rushes
+from tests.waiting import until
 from tests.world import World
 
 SHARDS = {"demo.shard": Step(items=[{"number": n, "milliseconds": 1} for n in range(20)])}
@@ -98,14 +97,6 @@ def test_demo_that_is_stopped_leaves_nothing_behind(tmp_path: Path, monkeypatch)
 
     assert (process.returncode, out) == (128 + signal.SIGTERM, "")
     assert list(folder.iterdir()) == []
-
-
-def until(condition: Callable[[], object], seconds: float = 30) -> None:
-    """Wait for what another process brings about."""
-    deadline = time.monotonic() + seconds
-    while not condition():
-        assert time.monotonic() < deadline, "it did not happen in time"
-        time.sleep(0.02)
 
 
 def started(world: World, name: str, known: str | None = None) -> tuple[Popen[str], str]:

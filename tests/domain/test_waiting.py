@@ -94,7 +94,7 @@ def test_worker_that_lacks_only_room_is_short_of_room():
     waiting = _explain(_task("ready"), refusals=refusals)
 
     assert waiting.reason is Reason.STORAGE_LOW
-    assert waiting.workers == ("gpu-1: lacks write", "cpu-1: 500 bytes free, needs 2.0 kB")
+    assert waiting.workers == ("gpu-1: lacks write", "cpu-1: 500 B free, needs 2.0 kB")
 
 
 @pytest.mark.parametrize(
@@ -126,7 +126,7 @@ def test_full_workers_are_busy_and_the_place_in_line_is_named():
     waiting = _explain(_task("ready"), refusals=[_says(held=2)], line=Line(ahead=3, higher=1))
 
     assert waiting.reason is Reason.WORKERS_BUSY
-    assert waiting.text == "all 1 capable workers are full; number 4 in line"
+    assert waiting.text == "the capable worker is full; number 4 in line"
     assert waiting.workers == ("ann: full (2/2)",)
 
 

@@ -192,7 +192,7 @@ def test_process_that_lost_its_name_to_a_newer_one_gets_nothing(world: World):
 
 
 def test_free_worker_with_a_gpu_goes_first(world: World):
-    """000-047, 000-056, 000-150."""
+    """000-047, 000-056, 000-150, 000-163."""
     world.worker("gpu", capabilities=["gpu"])
     cpu = world.worker("cpu")
     world.submit({"encode": Step()})

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterator, Set
 from contextlib import closing
 
 import pytest
@@ -25,23 +25,28 @@ def other(db: Database) -> Iterator[World]:
 
 def test_worker_of_this_process_is_woken_in_the_commit(world: World):
     """000-045."""
-    woken: list[str] = []
+    woken: list[tuple[str, Set[str] | None]] = []
 
     with closing(open_notifier(world.db)) as notifier:
-        notifier.listen(lambda: woken.append(threading.current_thread().name))
+        notifier.listen(lambda lanes: woken.append((threading.current_thread().name, lanes)))
         woken.clear()
         world.submit()
     world.db.on_commit = ignore
 
-    assert threading.current_thread().name in woken
+    assert (threading.current_thread().name, {"default"}) in woken
 
 
 def test_worker_of_another_process_is_woken(world: World, other: World):
     """000-045, 000-044."""
     woken = threading.Event()
+    told: list[Set[str] | None] = []
+
+    def wake(lanes: Set[str] | None) -> None:
+        told.append(lanes)
+        woken.set()
 
     with closing(open_notifier(world.db)), closing(open_notifier(other.db)) as listening:
-        listening.listen(woken.set)
+        listening.listen(wake)
         if world.db.dialect == "postgres":
             assert woken.wait(PATIENCE)  # it listens now, and wakes for what it may have missed
             woken.clear()
@@ -51,6 +56,7 @@ def test_worker_of_another_process_is_woken(world: World, other: World):
     world.db.on_commit = ignore
 
     assert len(other.claim(other.worker(), 10)) > 0
+    assert told[-1] == ({"default"} if world.db.dialect == "postgres" else None)
 
 
 def test_what_nobody_hears_is_still_there(world: World, other: World):

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from rushes.domain.worker import Mode, Worker
+from rushes.domain.worker import Mode, Usage, Worker
 from rushes.engine import operator
 from rushes.engine.presence import Introduction, free_name, leave, present, register
 from rushes.engine.recovery import mark_offline
@@ -90,6 +90,18 @@ def test_heartbeat_says_that_a_worker_is_there_and_hears_what_is_asked(world: Wo
 
     assert (before, after) == (Mode.ACTIVE, Mode.DRAINING)
     assert _worker(world).last_heartbeat == world.now
+
+
+def test_heartbeat_tells_how_busy_the_machine_is_until_the_next_start(world: World):
+    owner = world.worker()
+    before = _worker(world).usage
+
+    present(world.engine, owner, Usage(70, 40), now=world.now)
+    present(world.engine, owner, now=world.now)
+    told = _worker(world).usage
+    world.worker()
+
+    assert (before, told, _worker(world).usage) == (None, Usage(70, 40), None)
 
 
 def test_process_whose_name_was_taken_over_hears_it(world: World):

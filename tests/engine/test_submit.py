@@ -316,7 +316,7 @@ def test_job_is_invisible_before_its_commit(world: World):
     """001-009, 003-025."""
     seen: list[int] = []
     read = world.db.read
-    look = lambda: seen.append(len(read(lambda tx: tx.rows("count_jobs"))))  # noqa: E731
+    look = lambda: seen.append(len(read(lambda tx: tx.rows("count_jobs", owner=None))))  # noqa: E731
 
     with interrupted("job.before_commit", look):
         world.submit()

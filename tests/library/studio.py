@@ -6,7 +6,7 @@ The files that a result names are real, though tiny, and lie where the attempt w
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
@@ -28,7 +28,8 @@ from rushes.library.pipelines import Options
 from rushes.library.projections import projections
 from rushes.library.upload import Added, Upload
 from rushes.media import audio as sound
-from rushes.media import ladder
+from rushes.media import ladder, magic
+from rushes.media.clip import frame_ms, frame_range
 from rushes.media.entities import find
 from rushes.media.plan import Chunk, plan
 from rushes.media.rendition import Rendition, Segment, init_name, segment_name
@@ -37,6 +38,7 @@ from rushes.media.source import AudioStream, Source, VideoStream
 from rushes.media.text import Span, normalize, text_hash
 from rushes.stages import (
     audio,
+    clip,
     finalize,
     index,
     ocr,
@@ -53,7 +55,9 @@ from rushes.store import assets
 from rushes.store.database import Database
 from rushes.worker.files import LocalFiles
 
-LANES = {"default": 50, "encode": 50, "text": 50}
+HEAD = b"\x00"  # what is plain text is refused
+CLIP = b"\x00\x00\x00\x18ftypa clip"
+LANES = {"media": 50, "encode": 50, "text": 50}
 VIDEO = VideoStream(
     index=0,
     codec="h264",
@@ -109,7 +113,7 @@ class Studio:
     def film(self, name: str = "film.mp4", content: bytes = b"a film") -> Path:
         path = self.storage.root / "incoming" / name
         path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_bytes(content)
+        path.write_bytes(HEAD + content if magic.text(content) else content)
         return path
 
     def add(self, content: bytes = b"a film", *, text: bool = False, **wishes: object) -> Added:
@@ -142,12 +146,17 @@ class Studio:
 
     def finish(self) -> None:
         """Do all that there is to do."""
-        while True:
-            self.held += claim(self.engine, self.owner, LANES)
-            if not self.held:
-                return
-            held = self.held.pop(0)
-            assert self.end(held, self.result(held))
+        while self.step():
+            pass
+
+    def step(self) -> bool:
+        """Do one task. Returns whether there was one."""
+        self.held += claim(self.engine, self.owner, LANES)
+        if not self.held:
+            return False
+        held = self.held.pop(0)
+        assert self.end(held, self.result(held))
+        return True
 
     def result(self, held: Claim) -> BaseModel:
         makers: dict[str, Make] = {
@@ -165,6 +174,7 @@ class Studio:
             "sample": self.sampled,
             "ocr": self.read,
             "index": lambda held: self.indexed(held, ["Hello @world"]),
+            "clip": self.clipped,
         }
         return makers[held.kind](held)
 
@@ -179,6 +189,8 @@ class Studio:
         return there.keep(paths)
 
     def asset_of(self, held: Claim) -> str:
+        if held.kind == "clip":
+            return clip.Params.model_validate_json(held.params).asset
         [row] = self.db.read(lambda tx: list(tx.rows("version_of_job", job_id=held.job_id)))
         return str(row["asset_id"])
 
@@ -261,6 +273,23 @@ class Studio:
         files = {name: name.encode() for name in made.files}
         return audio.Result(rendition=made, artifacts=self.keep(held, files))
 
+    def clipped(self, held: Claim) -> clip.Result:
+        params = clip.Params.model_validate_json(held.params)
+        frames = frame_range(params.source, params.window)
+        fps = params.source.video.fps
+        made = clip.Made(
+            mode=params.mode,
+            start_ms=frame_ms(frames.start, fps),
+            end_ms=frame_ms(frames.stop, fps),
+            frames=len(frames),
+            width=854,
+            height=480,
+            audio=True,
+            command=["ffmpeg", "-i", "original.mp4", "clip.mp4"],
+            tools=["ffmpeg 7", "rushes 0"],
+        )
+        return clip.Result(made=made, artifacts=self.keep(held, {"clip.mp4": CLIP}))
+
     def sampled(self, held: Claim) -> sample.Result:
         part: Part = sample.Params.model_validate_json(held.params).part
         artifacts = self.keep(held, {f"frames/{part.start_ms:09d}.jpg": b"frame"})
@@ -278,11 +307,24 @@ class Studio:
         artifacts = self.keep(held, {"text/000000000.jsonl": b"{}\n"})
         return ocr.Result(key=artifacts[0].key, until_ms=until_ms, lost=0, artifacts=artifacts)
 
-    def indexed(self, held: Claim, texts: list[str]) -> index.Result:
+    def indexed(
+        self, held: Claim, texts: list[str], said: Sequence[index.Said] = ()
+    ) -> index.Result:
         lines = [index.Found(span=_span(text), entities=tuple(find(text))) for text in texts]
-        content = "".join(line.model_dump_json() + "\n" for line in lines)
-        artifacts = self.keep(held, {"text/spans.jsonl": content.encode()})
-        return index.Result(key=artifacts[0].key, spans=len(texts), artifacts=artifacts)
+        files = {"text/spans.jsonl": _lines(lines)}
+        if said:
+            files["text/subtitles.jsonl"] = _lines(said)
+        artifacts = self.keep(held, files)
+        return index.Result(
+            key=artifacts[0].key,
+            spans=len(texts),
+            subtitles_key=artifacts[1].key if said else None,
+            artifacts=artifacts,
+        )
+
+
+def _lines(values: Sequence[BaseModel]) -> bytes:
+    return "".join(value.model_dump_json() + "\n" for value in values).encode()
 
 
 def _span(text: str) -> Span:

@@ -264,9 +264,9 @@ def test_commands_copy_and_bring_back(
         run(["--data", library, "doctor", "--strict", "--deep"]),
     ]
 
-    created, restored, checked = capsys.readouterr().out.splitlines()
+    created, restored, _, checked = capsys.readouterr().out.splitlines()
     assert codes == [0, 0, 0]
-    assert created == f"{target}: 1 film, 19 files, 247 B, 0 B of it copied"
+    assert created == f"{target}: 1 film, 19 files, 248 B, 0 B of it copied"
     assert json.loads(restored)["films"] == 1
     assert checked.startswith("ok")
     assert (Path(library) / "assets" / made / "master.m3u8").is_file()

@@ -24,6 +24,10 @@ from tests.library.studio import Studio
 from tests.world import sql
 
 NOBODY = "01890000-0000-7000-8000-000000000000"
+UNINDEX = {
+    "sqlite": "DELETE FROM spans_fts_docsize",
+    "postgres": "UPDATE spans SET lexemes = NULL",
+}
 UNKNOWN = f"'{NOBODY}'"
 SEGMENT = "objects/{film}/*/480p/00001.m4s"
 
@@ -175,6 +179,11 @@ VIOLATIONS: dict[str, tuple[str, str, Harm]] = {
         "belongs to no film, or to no text of it",
         lambda it: it.sql(f"UPDATE entities SET asset_id = {UNKNOWN}"),
     ),
+    "a text is not in the index": (
+        "I15",
+        "is in the texts or in the index of the search, not in both",
+        lambda it: it.sql(UNINDEX["sqlite"]),
+    ),
 }
 
 
@@ -201,6 +210,7 @@ def test_every_check_of_rows_finds_its_defect_on_both_databases(studio: Studio):
         "UPDATE versions SET published_at = NULL, closed_at = NULL WHERE n = 2",
         "UPDATE renditions SET version = 7 WHERE version = 1",
         f"UPDATE spans SET asset_id = {UNKNOWN}",
+        UNINDEX[studio.db.dialect],
     ):
         sql(studio.db, statement)
 

@@ -11,7 +11,8 @@ import pytest
 from rushes.domain.job import Status
 from rushes.engine.engine import millis
 from rushes.errors import Conflict, Invalid, NotFound
-from rushes.library import collect, edit, retranscode
+from rushes.library import clips, collect, edit, retranscode
+from rushes.library.clips import Wish
 from rushes.store import assets, jobs
 from tests.library.studio import Studio
 from tests.world import NOBODY
@@ -96,6 +97,17 @@ def test_job_of_a_deleted_film_is_stopped_and_can_be_retried(studio: Studio) -> 
     assert deleted.stopped_job == added.job_id
     assert (job.status, job.killed_by_name, accepted) == (Status.KILLED, "ann", False)
     assert job.killed_reason == "the video was deleted"
+
+
+def test_clips_of_a_deleted_film_are_not_cut(studio: Studio) -> None:
+    """000-050: nobody works on a film that is deleted."""
+    film = studio.add().asset_id
+    studio.finish()
+    asked = clips.request(studio.library, studio.asset(film), Wish(t_start=5_000, t_end=8_000))
+
+    edit.delete(studio.library, film, by="ann")
+
+    assert status(studio, asked.clip.job_id) is Status.KILLED
 
 
 def test_finished_job_of_a_deleted_film_stays_finished(studio: Studio) -> None:

@@ -30,7 +30,7 @@ def test_film_becomes_playable_with_its_first_segment_and_its_sound(studio: Stud
 
 
 def test_film_is_ready_when_it_is_finalized(studio: Studio) -> None:
-    """000-033: ready when all qualities are complete."""
+    """000-033, 000-068: ready when all qualities are complete."""
     film = studio.add().asset_id
 
     studio.finish()
@@ -63,13 +63,17 @@ def test_quality_counts_what_is_committed(studio: Studio) -> None:
     film = studio.add().asset_id
     studio.do("probe")
     before = qualities(studio, film)
-    studio.do("transcode", 0)
+    held = studio.take("transcode", 0)
+    taken = qualities(studio, film)
+    assert studio.end(held, studio.result(held))
     begun = qualities(studio, film)
     studio.finish()
     ended = qualities(studio, film)
 
     assert {quality.status for quality in before} == {QualityStatus.PENDING}
+    assert {quality.status for quality in taken} == {QualityStatus.IN_PROGRESS}
     assert {quality.status for quality in begun} == {QualityStatus.IN_PROGRESS}
+    assert [quality.progress_percent for quality in taken] == [0, 0]
     assert [quality.progress_percent for quality in begun] == [25, 25]
     assert {quality.status for quality in ended} == {QualityStatus.COMPLETED}
     assert all(quality.started_at and quality.completed_at for quality in ended)

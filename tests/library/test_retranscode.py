@@ -34,7 +34,7 @@ def keys(studio: Studio, asset_id: str, version: int) -> dict[str, str]:
 
 
 def test_old_version_plays_until_the_new_one_is_published(studio: Studio) -> None:
-    """000-073, 000-074, 000-079: nothing is taken away before the new version is there."""
+    """000-049, 000-073, 000-074, 000-079, 000-163: nothing goes before the new version is there."""
     film = published(studio)
 
     retranscode(studio.library, film, Again())

@@ -36,7 +36,7 @@ from rushes.worker.local import LocalSession
 from tests.disk import small_disk
 from tests.kinds import KINDS
 from tests.library.shelf import check_film
-from tests.library.studio import LANES, Studio
+from tests.library.studio import HEAD, LANES, Studio
 from tests.media.clips import X264, lavfi
 from tests.world import NOBODY, sql
 
@@ -117,7 +117,7 @@ def test_worker_keeps_the_reserve_of_the_settings(
     """`rushes jobs why` says why nothing happens, and the doctor that work waits."""
     data = ["--data", str(tmp_path / "data")]
     film = tmp_path / "film.mp4"
-    film.write_bytes(b"a film")
+    film.write_bytes(HEAD + b"a film")
     with open_app(Settings(data=tmp_path / "data", storage_reserve_gb=0)) as rushes:
         job_id = upload.add(rushes.library, upload.Upload(path=film)).job_id
 
@@ -135,7 +135,7 @@ def test_worker_keeps_the_reserve_of_the_settings(
     said = capsys.readouterr().out
     assert codes == [(0, 0)]
     assert "the disk is nearly full" in said
-    assert "needs 1000000000.0 GB" in said
+    assert "needs 1000000.0 TB" in said
     assert "warning I1: probe cannot start: STORAGE_LOW" in said
 
 

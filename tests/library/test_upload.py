@@ -14,7 +14,7 @@ from rushes.library.pipelines import Options
 from rushes.library.upload import Upload
 from rushes.observability import failpoints
 from rushes.store import assets, jobs
-from tests.library.studio import Studio
+from tests.library.studio import HEAD, Studio
 
 
 def test_film_its_job_and_its_version_come_together(studio: Studio) -> None:
@@ -26,7 +26,21 @@ def test_film_its_job_and_its_version_come_together(studio: Studio) -> None:
     assert (asset.title, asset.tags, asset.filename) == ("A day", ("one", "two"), "film.mp4")
     assert (asset.job_id, asset.newest, asset.version) == (added.job_id, 1, 0)
     assert job.status is Status.QUEUED
-    assert studio.storage.path(asset.source_key).read_bytes() == b"a film"
+    assert studio.storage.path(asset.source_key).read_bytes() == HEAD + b"a film"
+
+
+def test_transaction_whose_commit_was_not_answered_adds_one_film(studio: Studio) -> None:
+    """It is run again, and finds what it wrote."""
+    wanted = Upload(path=studio.film())
+    written = ("0198f0e0-0000-7000-8000-000000000001", "originals/x/source.mp4", "0" * 64, 7)
+
+    first, again = (
+        studio.db.transact(lambda tx: upload._add(tx, studio.library, wanted, *written))
+        for _ in range(2)
+    )
+
+    assert first == again
+    assert len(studio.db.read(assets.list_page)) == 1
 
 
 def test_original_keeps_its_real_extension_and_never_its_name(studio: Studio) -> None:
@@ -64,7 +78,7 @@ def test_same_film_of_one_owner_is_refused_unless_allowed(studio: Studio) -> Non
 
 
 def test_same_key_finds_the_same_film(studio: Studio) -> None:
-    """003-020: repeating a request with its key is harmless."""
+    """003-063: repeating a request with its key is harmless."""
     first = studio.add(idempotency_key="k")
 
     again = studio.add(idempotency_key="k")

@@ -41,7 +41,7 @@ def at_once(*actions: Callable[[], object]) -> list[object]:
 
 
 def test_rivals_never_claim_the_same_task(world: World):
-    """000-048, 000-054, 000-111, 000-146, 000-151, 001-008."""
+    """000-048, 000-054, 000-111, 000-146, 000-151, 000-163, 001-008."""
     world.submit({"noop": Step(items=[{}] * 60)})
     rivals = [world.worker(f"worker-{n}") for n in range(8)]
 

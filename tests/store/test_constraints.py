@@ -14,11 +14,15 @@ import pytest
 from rushes.domain.asset import QualityStatus
 from rushes.domain.failure import KilledBy
 from rushes.domain.job import Status
+from rushes.domain.person import KeyKind, Role
 from rushes.domain.task import SkipReason, State
 from rushes.domain.worker import Mode
+from rushes.library.audit import Result
+from rushes.media.clip import Mode as ClipMode
 from rushes.media.entities import Kind as EntityKind
 from rushes.store.database import Database
 from rushes.store.migrate import migrations
+from rushes.store.uploads import State as UploadState
 from tests.world import World, sql
 
 REFUSED = (sqlite3.IntegrityError, psycopg.IntegrityError)
@@ -38,7 +42,13 @@ WORDS = {
     "workers.type": {"local", "remote"},
     "logs.level": {"debug", "info", "warn", "error"},
     "renditions.status": set(QualityStatus),
+    "clips.mode": set(ClipMode),
     "entities.kind": set(EntityKind),
+    "users.role": set(Role),
+    "keys.kind": set(KeyKind),
+    "audit.result": set(Result),
+    "uploads.state": set(UploadState),
+    "uploads.duplicate": {"refuse", "allow"},
 }
 
 LEASE = "lease_owner = 'ann#1', lease_expires_at = 1, lease_epoch = 1, due_at = 1"

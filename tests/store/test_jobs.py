@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from datetime import timedelta
+
 import pytest
 
 from rushes.domain.graph import Step
@@ -71,8 +73,8 @@ def test_list_may_be_of_one_status_or_kind(world: World):
     killed, queued = world.submit(), world.submit(kind="other")
     world.kill(killed)
 
-    by_status = world.db.read(lambda tx: jobs.list_page(tx, status="killed"))
-    by_kind = world.db.read(lambda tx: jobs.list_page(tx, kind="other"))
+    by_status = world.db.read(lambda tx: jobs.list_page(tx, jobs.Which("killed")))
+    by_kind = world.db.read(lambda tx: jobs.list_page(tx, jobs.Which(kind="other")))
 
     assert ([job.id for job in by_status], [job.id for job in by_kind]) == ([killed], [queued])
     assert world.db.read(jobs.counts) == {
@@ -108,3 +110,36 @@ def test_progress_of_a_list_is_that_of_the_rules(world: World):
 def test_task_that_does_not_exist_is_not_found(world: World):
     with pytest.raises(NotFound, match="there is no task 9999"):
         world.db.read(lambda tx: tasks.get(tx, 9_999))
+
+
+def test_failures_are_counted_by_cause_and_hour(world: World):
+    """002-059: an hour is one from now on back, not one of the clock."""
+    ann = world.worker()
+    for code, minutes in (
+        ("DISK_FULL", 500),
+        ("DISK_FULL", 31),
+        ("INTERNAL", 30),
+        ("DISK_FULL", 0),
+    ):
+        world.submit()
+        [claim] = world.claim(ann)
+        world.fail(claim, code, retryable=False)
+        world.tick(timedelta(minutes=minutes))
+
+    groups, hours = world.db.read(
+        lambda tx: (
+            tx.rows("failed_groups", owner=None),
+            tx.rows("failed_hours", owner=None, hours=9),
+        ),
+        now=world.now,
+    )
+
+    assert [(group["error_code"], group["jobs"]) for group in groups] == [
+        ("DISK_FULL", 3),
+        ("INTERNAL", 1),
+    ]
+    assert sorted((row["error_code"], row["hours_ago"], row["jobs"]) for row in hours) == [
+        ("DISK_FULL", 0, 1),
+        ("DISK_FULL", 1, 1),
+        ("INTERNAL", 0, 1),
+    ]

@@ -8,27 +8,29 @@ from __future__ import annotations
 import threading
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from datetime import timedelta
 
 from rushes.domain.graph import Step
 from rushes.domain.outcome import Exchange, Outcome
 from rushes.engine.presence import Introduction, register
 from rushes.errors import Unavailable
 from rushes.worker.local import LocalSession
-from rushes.worker.loop import Worker
-from tests.worker.conftest import STAGES, TIMING, Shop, until
+from rushes.worker.loop import Timing, Worker
+from tests.waiting import until
+from tests.worker.conftest import STAGES, TIMING, Shop
 
 
 @dataclass(frozen=True, slots=True)
 class GatedSession(LocalSession):
     gate: threading.Event = field(default_factory=threading.Event)
     losing: threading.Event = field(default_factory=threading.Event)
-    asked: list[int] = field(default_factory=list)
+    asked: list[dict[str, int]] = field(default_factory=list)
     at_gate: list[int] = field(default_factory=list)
     strays: list[int] = field(default_factory=list)
 
     def exchange(self, outcomes: Sequence[Outcome], want: Mapping[str, int]) -> Exchange:
-        self.asked.append(sum(want.values()))
+        self.asked.append(dict(want))
         answer = LocalSession.exchange(self, outcomes, want)
         self.at_gate.append(len(answer.claims))
         assert self.gate.wait(timeout=15)
@@ -42,11 +44,13 @@ class GatedSession(LocalSession):
 
 
 @contextmanager
-def gated(shop: Shop, slots: int) -> Iterator[tuple[Worker, GatedSession]]:
-    lanes = {"default": slots}
+def gated(
+    shop: Shop, slots: int, *others: str, timing: Timing = TIMING
+) -> Iterator[tuple[Worker, GatedSession]]:
+    lanes = dict.fromkeys(("default", *others), slots)
     introduction = Introduction(name="ann", lanes=lanes, kinds=frozenset(STAGES))
     session = GatedSession(shop.engine, register(shop.engine, introduction))
-    worker = Worker(session, STAGES, lanes, timing=TIMING, exchanges=2)
+    worker = Worker(session, STAGES, lanes, timing=timing, exchanges=2)
     thread = threading.Thread(target=worker.run)
     thread.start()
     try:
@@ -85,6 +89,19 @@ def test_hint_during_a_claim_is_heard(shop: Shop) -> None:
         until(lambda: shop.job(job).finished_at is not None, seconds=TIMING.poll.total_seconds())
 
     assert session.at_gate[0] == 0
+
+
+def test_hint_asks_for_nothing_but_the_lane_that_has_work(shop: Shop) -> None:
+    """000-045: an empty lane is left alone until a hint for it, or the poll."""
+    seldom = replace(TIMING, poll=timedelta(minutes=10))
+
+    with gated(shop, 1, "short", timing=seldom) as (worker, session):
+        session.gate.set()
+        until(lambda: session.asked)
+        worker.hint({"short"})
+        until(lambda: len(session.asked) > 1)
+
+    assert session.asked == [{"default": 1, "short": 1}, {"short": 1}]
 
 
 def test_claims_of_a_lost_answer_are_handed_back_before_anything_else(shop: Shop) -> None:

@@ -12,7 +12,8 @@ from rushes.domain.graph import Step
 from rushes.domain.job import Status
 from rushes.domain.task import State
 from rushes.engine.operator import kill
-from tests.worker.conftest import Shop, until
+from tests.waiting import until
+from tests.worker.conftest import Shop
 
 SIZE = 1_000
 COUNT = Step(kind="count", after=("part",))

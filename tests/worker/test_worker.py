@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import logging
 import sqlite3
 from contextlib import closing
 from dataclasses import replace
@@ -20,7 +21,8 @@ from rushes.errors import Unavailable
 from rushes.observability import failpoints
 from rushes.store import tasks, workers
 from rushes.store.postgres import PostgresDatabase
-from tests.worker.conftest import TIMING, Shop, until
+from tests.waiting import until
+from tests.worker.conftest import TIMING, Shop
 
 OPEN_TRANSACTIONS = """
 SELECT pid FROM pg_stat_activity
@@ -192,15 +194,16 @@ def test_drained_worker_stops_at_a_checkpoint_and_loses_no_attempt(shop: Shop) -
         until(lambda: shop.tasks(job)[0].progress > 0)
         ann.drain()
         until(lambda: not running(shop, job))
-        task = shop.tasks(job)[0]
 
+    task = shop.tasks(job)[0]
     with shop.working("bob"):
         until(lambda: finished(shop, job))
 
     assert (task.state, task.attempt) == (State.READY, 0)
-    outcomes = [attempt["outcome"] for attempt in shop.attempts(job)]
-    assert outcomes == ["handed_back", "done"]
-    assert shop.attempts(job)[1]["ended_at"] - shop.attempts(job)[1]["claimed_at"] < 2_000
+    *before, last = shop.attempts(job)
+    assert {one["outcome"] for one in before} == {"handed_back"}  # a far one may be asked again
+    assert last["outcome"] == "done"
+    assert last["ended_at"] - last["claimed_at"] < 2_000
 
 
 def test_second_drain_stops_the_programs_at_once(shop: Shop, tmp_path: Path) -> None:
@@ -215,7 +218,8 @@ def test_second_drain_stops_the_programs_at_once(shop: Shop, tmp_path: Path) -> 
 
     children = [int(pid) for pid in pids.read_text().split()]
     assert not any(alive(pid) for pid in children)
-    assert [attempt["outcome"] for attempt in shop.attempts(job)] == ["handed_back"]
+    # a long poll that overtakes the last words is given the task once more, and gives it back
+    assert {attempt["outcome"] for attempt in shop.attempts(job)} == {"handed_back"}
     assert shop.tasks(job)[0].attempt == 0
 
 
@@ -283,6 +287,22 @@ def test_claim_whose_answer_was_lost_is_handed_back(shop: Shop) -> None:
         failpoints.call("claim.after_commit", None)
 
     assert [attempt["outcome"] for attempt in shop.attempts(job)] == ["handed_back", "done"]
+
+
+def test_silence_is_told_once_and_its_end_as_well(shop: Shop, caplog) -> None:
+    """A log that grows with every beat of an outage fills whatever keeps it."""
+    caplog.set_level(logging.INFO)
+    lost = Lost(times=3)
+    failpoints.call("heartbeat.before", lost)
+
+    try:
+        with shop.working():
+            until(lambda: "answered again" in caplog.text)
+    finally:
+        failpoints.call("heartbeat.before", None)
+
+    assert lost.left == 0
+    assert caplog.text.count("heartbeat failed") == 1
 
 
 def test_worker_that_reaches_nobody_stops_its_work(shop: Shop, tmp_path: Path) -> None:

@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from rushes.cli.connection import AsJson, connect
-from rushes.cli.output import note, plural, printable, say, say_json, size
+from rushes.cli.connection import AsJson, check_here, connect
+from rushes.cli.output import note, plural, printable, say, say_json
+from rushes.domain.room import amount
 
 if TYPE_CHECKING:
     from rushes.library.backup import Summary
@@ -38,6 +39,7 @@ def create(
 
 @app.command()
 def restore(
+    ctx: typer.Context,
     source: Annotated[Path, typer.Argument(metavar="FOLDER", help="A finished backup.")],
     into: Annotated[Path, typer.Option(metavar="FOLDER", help="A data folder that is empty.")],
     as_json: AsJson = False,
@@ -50,6 +52,7 @@ def restore(
     from rushes.library import backup
     from rushes.settings import load
 
+    check_here(ctx)
     summary = backup.restore(source, into)
     url = f"sqlite:///{into.absolute() / backup.DATABASE}"
     with open_app(load(data=into, database_url=url)) as rushes:
@@ -64,7 +67,7 @@ def _tell(summary: Summary, folder: Path, *, as_json: bool) -> None:
         say_json({"folder": str(folder), **asdict(summary)})
     else:
         what = f"{plural(summary.films, 'film')}, {plural(summary.files, 'file')}"
-        how = f"{size(summary.bytes)}, {size(summary.copied_bytes)} of it copied"
+        how = f"{amount(summary.bytes)}, {amount(summary.copied_bytes)} of it copied"
         say(f"{printable(str(folder))}: {what}, {how}")
     if summary.missing:
         note(f"{plural(len(summary.missing), 'file')} missing, for example:")

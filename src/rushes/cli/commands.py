@@ -10,15 +10,22 @@ from rushes import __version__
 from rushes.cli import (
     add,
     backup,
+    clips,
     config,
     db,
     demo,
     doctor,
     jobs,
+    keys,
+    login,
     output,
     queue,
     retranscode,
+    search,
+    subtitles,
     text_export,
+    up,
+    users,
     videos,
     watch,
     worker,
@@ -36,6 +43,10 @@ app.command()(add.add)
 app.command("list")(videos.list_videos)
 app.command()(videos.show)
 app.command()(text_export.text)
+app.command()(search.search)
+app.command()(clips.clip)
+app.add_typer(clips.app, name="clips")
+app.add_typer(subtitles.app, name="subtitles")
 app.command()(retranscode.retranscode)
 app.command()(videos.rm)
 app.command()(videos.restore)
@@ -44,9 +55,16 @@ app.add_typer(jobs.app, name="jobs")
 app.add_typer(workers.app, name="workers")
 app.add_typer(queue.app, name="queue")
 app.add_typer(worker.app, name="worker")
+app.command()(up.up)
+app.command()(up.serve)
+app.command()(login.login)
+app.command()(login.logout)
+app.add_typer(users.app, name="users")
+app.add_typer(keys.app, name="keys")
 app.add_typer(db.app, name="db")
 app.add_typer(backup.app, name="backup")
 app.add_typer(config.app, name="config")
+app.command()(search.reindex)
 app.command()(doctor.doctor)
 app.add_typer(demo.app, name="demo")
 
@@ -69,6 +87,22 @@ def rushes(
     data: Annotated[
         str | None, typer.Option(metavar="FOLDER", help="The data folder, instead of RUSHES_DATA.")
     ] = None,
+    server: Annotated[
+        str | None,
+        typer.Option(
+            metavar="URL",
+            envvar="RUSHES_SERVER",
+            help="Work on this server, not on this machine; see also `rushes login`.",
+        ),
+    ] = None,
+    key: Annotated[
+        str | None,
+        typer.Option(
+            metavar="KEY",
+            envvar="RUSHES_KEY",
+            help="The key to the server; others on this machine can see options.",
+        ),
+    ] = None,
     no_color: Annotated[
         bool, typer.Option("--no-color", help="Print without colours, like NO_COLOR=1.")
     ] = False,
@@ -80,8 +114,16 @@ def rushes(
     """Rushes: footage in; streamable, searchable, clippable video out.
 
     Every command takes --json. Ids may be shortened to any unique beginning or end, and @last is
-    the newest. Exit codes: 0 ok, 1 failed, 2 usage or invalid input, 3 not found, 5 conflict,
-    6 unreachable, 7 wait timed out, 8 job was killed, 10 done in part, 130 interrupted.
+    the newest. Exit codes: 0 ok, 1 failed, 2 usage or invalid input, 3 not found, 4 not allowed,
+    5 conflict, 6 unreachable, 7 wait timed out, 8 job was killed, 10 done in part,
+    130 interrupted.
     """
-    ctx.obj = {"database_url": database_url, "data": data}
+    source = ctx.get_parameter_source("server")
+    ctx.obj = {
+        "database_url": database_url,
+        "data": data,
+        "server": server or None,
+        "key": key or None,
+        "is_far": bool(server) and source is not None and source.name == "COMMANDLINE",
+    }
     output.colours(not no_color)

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from rushes.settings import Settings
 
 HIDDEN = "***"
+OF_THE_CLIENT = ("RUSHES_SERVER", "RUSHES_KEY")  # options of the command line, not settings
 
 app = typer.Typer(help="What is set, and whether it is right.", no_args_is_help=True)
 
@@ -105,7 +106,7 @@ def _check_names() -> None:
 
     from rushes.settings import PREFIX, Settings
 
-    known = [PREFIX + name.upper() for name in Settings.model_fields]
+    known = [*OF_THE_CLIENT, *(PREFIX + name.upper() for name in Settings.model_fields)]
     for name in sorted(os.environ):
         if name.upper().startswith(PREFIX) and name.upper() not in known:
             near = get_close_matches(name.upper(), known, n=1)

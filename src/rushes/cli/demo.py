@@ -20,9 +20,10 @@ from typing import TYPE_CHECKING, Annotated, Any, NamedTuple, NoReturn
 import typer
 
 from rushes.cli import demo_engine, output
-from rushes.cli.connection import AsJson
+from rushes.cli.connection import AsJson, check_here
 from rushes.cli.output import lasted, note, plural, say, say_json, styled
-from rushes.errors import Invalid, Permanent
+from rushes.domain.room import amount
+from rushes.errors import Invalid, Permanent, RushesError
 
 if TYPE_CHECKING:
     from rushes.app import App
@@ -33,7 +34,7 @@ if TYPE_CHECKING:
 FAILED = 1
 SETTINGS: dict[str, object] = {
     # one film: its first chunk is to be ready first, and an encoder takes all cores by itself
-    "worker_lanes": ("default", "encode=1", "text=1"),
+    "worker_lanes": ("media", "encode=1", "text=1"),
     "worker_capabilities": (),
     "worker_slots": 2,
     "worker_heartbeat_interval": 0.5,  # it brings the progress
@@ -82,6 +83,7 @@ def demo(
     from rushes.cli import demo_story
     from rushes.settings import load
 
+    check_here(ctx)
     with _place(keep) as folder, _screen(quiet=as_json) as screen:
         database = f"sqlite:///{folder}/rushes.db"
         with open_app(load(data=folder, database_url=database, **SETTINGS)) as rushes:
@@ -171,7 +173,61 @@ def _play(rushes: App, screen: Screen) -> Story:
     if not read_job(rushes, added.job_id).is_over:
         raise typer.Abort  # somebody stopped it
     layout.run_once(rushes.library)
-    return tell(rushes, added, tools=tools, began=began)
+    claims = {**_find(rushes, screen), **_cut(rushes, added, screen)}
+    return tell(rushes, added, tools=tools, began=began, claims=claims)
+
+
+def _find(rushes: App, screen: Screen) -> dict[str, list[str]]:
+    """Search for known words; return the claim, and what is not true."""
+    from rushes.library import demo_search
+
+    what = f"{plural(len(demo_search.ASKED), 'question')}, such as {min(demo_search.ASKED)}"
+    missed = _timed("search", what, lambda: rushes.db.read(demo_search.missed), screen)
+    return {"a search finds known words at their times": missed}
+
+
+def _cut(rushes: App, added: Added, screen: Screen) -> dict[str, list[str]]:
+    """Play a known moment at once, and cut it out; return both claims, and what is not true."""
+    from rushes.app import run_worker
+    from rushes.cli.demo_story import made_of
+    from rushes.cli.reading import read_job
+    from rushes.library import clips, demo_clip
+    from rushes.store import assets
+    from rushes.store import clips as rows
+
+    made, library = made_of(rushes, added.asset_id), rushes.library
+    asset = rushes.db.read(lambda tx: assets.get(tx, added.asset_id))
+    moment = demo_clip.MOMENT
+
+    def at_once() -> list[str]:
+        return ["nothing was made"] if made is None else demo_clip.wrong_instant(made)
+
+    def exactly() -> list[str]:
+        wish = clips.Wish(t_start=moment.start_ms, t_end=moment.end_ms, padding_ms=0)
+        clip = clips.request(library, asset, wish).clip
+        run_worker(rushes, until=lambda: read_job(rushes, clip.job_id).is_over)
+        done = rushes.db.read(lambda tx: rows.get(tx, clip.id))
+        return demo_clip.wrong_clip(library.storage.existing(clips.file_of(done)))
+
+    span = f"{moment.start_ms / 1000:g} to {moment.end_ms / 1000:g} s"
+    plays = _timed("instant", f"{span} plays from its segments", at_once, screen)
+    clip = _timed("clip", f"{span} is {len(demo_clip.FRAMES)} frames", exactly, screen)
+    return {
+        "a moment plays at once, from the segments that are there": plays,
+        "a clip of it begins and ends with the very frames": clip,
+    }
+
+
+def _timed(step: str, what: str, look: Callable[[], list[str]], screen: Screen) -> list[str]:
+    """Return what a check finds; what stops it is a find, too. Tells how long it took."""
+    began = time.monotonic()
+    try:
+        problems = look()
+    except (RushesError, OSError, ValueError) as error:
+        problems = [str(error)]
+    took = int((time.monotonic() - began) * 1000)
+    screen.say(_ended(step, took, (problems or [what])[0], well=not problems))
+    return problems
 
 
 def _make(film: Path, screen: Screen) -> str:
@@ -179,7 +235,7 @@ def _make(film: Path, screen: Screen) -> str:
 
     began = time.monotonic()
     demo_film.make(film, lambda percent: screen.bars({"film": percent}))
-    length, size = f"{demo_film.DURATION_MS / 1000:g} s", output.size(film.stat().st_size)
+    length, size = f"{demo_film.DURATION_MS / 1000:g} s", amount(film.stat().st_size)
     what = f"{demo_film.HEIGHT}p, {length} long, with sound, {size}"
     return _ended("film", int((time.monotonic() - began) * 1000), what)
 

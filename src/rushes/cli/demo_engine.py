@@ -19,14 +19,14 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from rushes.cli.connection import AsJson, given
+from rushes.cli.connection import AsJson, check_here, given
 from rushes.cli.output import plural, say, say_json, styled, table
 from rushes.errors import RushesError
 
 if TYPE_CHECKING:
+    from rushes.api.models import Event
     from rushes.app import App
     from rushes.cli.fleet import Fleet
-    from rushes.domain.event import Event
     from rushes.engine.doctor import Report
     from rushes.settings import Settings
 
@@ -95,6 +95,7 @@ def engine(
     from rushes.app import open_app
     from rushes.cli.fleet import Fleet
 
+    check_here(ctx)
     with _stage(ctx) as (settings, folder, names):
         environment = _environment(settings)
         with open_app(settings) as app:
@@ -183,8 +184,8 @@ def _look(app: App, job_id: str, scene: Scene) -> bool:
 
 def _kill_one(app: App, fleet: Fleet, job_id: str, scene: Scene) -> None:
     """Kill -9 a worker that holds tasks. It is stopped for the look, so that they stay its own."""
+    from rushes.api.views import name_of
     from rushes.cli.reading import read_job
-    from rushes.cli.views import name_of
 
     name = fleet.names[1]
     fleet.freeze(name)
@@ -208,8 +209,10 @@ def _tell(app: App, fleet: Fleet, job_id: str, scene: Scene, shards: int) -> Sto
     """Stop the workers, then count."""
     from datetime import timedelta
 
-    from rushes.cli.reading import concerns, history, read_job
-    from rushes.cli.views import job_view
+    from rushes.api import views
+    from rushes.api.desk import feed
+    from rushes.cli.reading import read_job
+    from rushes.cli.text import concerns
     from rushes.engine.doctor import examine, wait_for_quiet
     from rushes.store import tasks
 
@@ -217,9 +220,10 @@ def _tell(app: App, fleet: Fleet, job_id: str, scene: Scene, shards: int) -> Sto
     quiet = wait_for_quiet(app.engine, timedelta(seconds=10))
     seen = read_job(app, job_id)
     attempts = app.db.read(lambda tx: tasks.attempts(tx, job_id))
-    job = job_view(seen.job, percent=seen.percent, tasks=seen.tasks)
+    job = views.job(seen.job, percent=seen.percent, tasks=seen.tasks).model_dump(mode="json")
     task_id = scene.lost[0] if scene.lost else seen.tasks[0].id
-    events = [event for event in history(app, job_id) if concerns(event, task_id)]
+    history = app.db.read(lambda tx: feed.history(tx, job_id))
+    events = [event for event in history if concerns(event, task_id)]
     report = examine(app.engine, strict=True)
     done = Counter(attempt["task_id"] for attempt in attempts if attempt["outcome"] == "done")
     expired = {attempt["task_id"] for attempt in attempts if attempt["outcome"] == "expired"}
@@ -261,7 +265,8 @@ def _verdict(story: Story) -> str:
 
 def _task_story(story: Story) -> list[dict[str, object]]:
     """Return the events of the one task, without the others that moved with it."""
-    from rushes.cli.views import name_of, rfc3339
+    from rushes.api.models import rfc3339
+    from rushes.api.views import name_of
 
     steps = []
     for event in story.events:

@@ -5,18 +5,19 @@ from __future__ import annotations
 import json
 import shlex
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from datetime import timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from rushes.cli.doctor import report_view
-from rushes.cli.output import lasted, printable, shortened, size, styled, table
+from rushes.cli.output import lasted, printable, shortened, styled, table
 from rushes.cli.reading import Reading, read_job
 from rushes.domain.artifact import name_of
 from rushes.domain.asset import Asset
 from rushes.domain.job import Status
+from rushes.domain.room import amount
 from rushes.domain.task import SkipReason, State, Task
 from rushes.engine.doctor import Report, examine, wait_for_quiet
 from rushes.library import demo_check, playback
@@ -66,8 +67,18 @@ class Story:
         return {word: at and at - asset.created_at for word, at in times.items()}
 
 
-def tell(rushes: App, added: Added, *, tools: dict[str, str], began: float) -> Story:
-    """Look at everything that was made. `began` is when, by the clock of this process."""
+def tell(
+    rushes: App,
+    added: Added,
+    *,
+    tools: dict[str, str],
+    began: float,
+    claims: Mapping[str, list[str]] | None = None,
+) -> Story:
+    """Look at everything that was made. `began` is when, by the clock of this process.
+
+    `claims` are further ones, with what is not true about each.
+    """
     quiet = wait_for_quiet(rushes.engine, QUIET)
     report = examine(rushes.engine, strict=True)
     job = read_job(rushes, added.job_id)
@@ -77,6 +88,7 @@ def tell(rushes: App, added: Added, *, tools: dict[str, str], began: float) -> S
     checks = {
         "the job is completed, without a warning": _unhappy(job),
         **demo_check.judge(made, texts),
+        **(claims or {}),
         "doctor --strict finds nothing": [
             *([] if quiet else ["work still goes on"]),
             *(f"{finding.text}: {', '.join(finding.ids)}" for finding in report.violations),
@@ -167,7 +179,7 @@ def _ladder_lines(story: Story) -> list[str]:
             f"{made['width']}x{made['height']}" if made["height"] else None,
             f"{made['average_bps'] // 1000} kbit/s",
             made["segments"],
-            size(made["bytes"]),
+            amount(made["bytes"]),
         )
         for made in story.ladder
     ]

@@ -11,6 +11,7 @@ from rushes.cli.output import note, plural, printable, say, say_json, styled
 
 if TYPE_CHECKING:
     from rushes.engine.doctor import Finding, Report
+    from rushes.library.machine import Machine
 
 BROKEN, NOT_QUIET = 1, 7
 STRICT_WAIT = 30.0
@@ -41,6 +42,7 @@ def doctor(
 
     from rushes.engine.doctor import examine, wait_for_quiet
     from rushes.library import doctor as library
+    from rushes.library import machine
 
     patience = wait if wait is not None else STRICT_WAIT if strict else None
     with connect(ctx) as rushes:
@@ -48,15 +50,26 @@ def doctor(
         quiet = patience is None or wait_for_quiet(rushes.engine, timedelta(seconds=patience))
         report = examine(rushes.engine, strict=strict, recover_every=interval)
         report += library.examine(rushes.library, strict=strict, deep=deep)
+    found = machine.look()
+    report += machine.examine(found, deep=deep)
     if as_json:
-        say_json({**report_view(report), "quiet": quiet})
+        say_json({**report_view(report), "quiet": quiet, "machine": machine_view(found)})
     else:
-        say(*report_lines(report))
+        say(f"this machine: {found}", *report_lines(report))
     if not quiet:
         note(f"work still went on after {patience:g} s")
     if report.violations:
         raise typer.Exit(BROKEN)
     raise typer.Exit(0 if quiet else NOT_QUIET)
+
+
+def machine_view(found: Machine) -> dict[str, object]:
+    tool = found.ffmpeg
+    return {
+        "ffmpeg": {"version": tool.version, "source": tool.source} if tool else None,
+        "walls": found.walls,
+        "reads_text": found.reads_text,
+    }
 
 
 def report_view(report: Report) -> dict[str, object]:

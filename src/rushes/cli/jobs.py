@@ -4,31 +4,26 @@ from __future__ import annotations
 
 import re
 import sys
-import time
+from functools import partial
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from rushes.cli.connection import AsJson, DryRun, JobId, caller, connect
-from rushes.cli.options import priority_of
-from rushes.cli.output import note, plural, say, say_json, say_line, status_word
-from rushes.errors import Conflict, Invalid, NotFound, RushesError
+from rushes.cli.connection import AsJson, DryRun, JobId, reach
+from rushes.cli.output import note, now, plural, say, say_json, say_line, status_word
+from rushes.errors import Conflict, Invalid
+from rushes.library.wishes import priority_of
 
 if TYPE_CHECKING:
-    from rushes.app import App
-    from rushes.cli.reading import Reading
-    from rushes.domain.job import Job
-    from rushes.domain.task import Task
-    from rushes.store.database import Transaction
+    from collections.abc import Callable
+
+    from rushes.api import models
+    from rushes.client.protocol import Jobs
 
 FAILED, KILLED, PARTLY = 1, 8, 10
 CODE = re.compile(r"[A-Z][A-Z0-9_]{1,63}")
 
 app = typer.Typer(help="Look at jobs, try them again, stop them.", no_args_is_help=True)
-
-
-class WaitTimedOut(RushesError):
-    code, status = "WAIT_TIMED_OUT", 504
 
 
 @app.command("list")
@@ -48,24 +43,14 @@ def list_jobs(
     as_json: AsJson = False,
 ) -> None:
     """List jobs, newest first."""
-    from rushes.cli import text, views
-    from rushes.cli.reading import clock
-    from rushes.store import jobs
+    from rushes.cli import text
 
-    _check_status(status)
-
-    def work(tx: Transaction) -> tuple[list[Job], dict[str, int], int]:
-        oldest = jobs.find(tx, before) if before else None
-        page = jobs.list_page(tx, status=status, kind=kind, before=oldest, limit=limit)
-        return page, jobs.percent(tx, page), clock(tx)
-
-    with connect(ctx) as rushes:
-        page, percent, now = rushes.db.read(work)
+    with reach(ctx) as rushes:
+        page = rushes.jobs.list(status=status, kind=kind, cursor=before, limit=limit)
     if as_json:
-        items = [views.job_view(job, percent=percent[job.id]) for job in page]
-        say_json({"items": items, "next_cursor": page[-1].id if len(page) == limit else None})
+        say_json(page)
     else:
-        say(*text.job_list(page, percent, now=now))
+        say(*text.job_list(page.items, now=now()))
 
 
 @app.command()
@@ -74,21 +59,14 @@ def show(ctx: typer.Context, job_id: JobId, as_json: AsJson = False) -> None:
 
     Its steps, what runs, the attempts that went wrong, why it failed or who stopped it.
     """
-    from rushes.cli import text, views
-    from rushes.cli.reading import find, read_job
-    from rushes.store import tasks
+    from rushes.cli import text
 
-    with connect(ctx) as rushes:
-        seen = read_job(rushes, find(rushes, job_id))
-        attempts = rushes.db.read(lambda tx: tasks.attempts(tx, seen.job.id))
+    with reach(ctx) as rushes:
+        job = rushes.jobs.show(job_id)
     if as_json:
-        detail = {
-            "tasks": [views.task_view(task, now=seen.now) for task in seen.tasks],
-            "attempts": [views.attempt_view(attempt) for attempt in attempts],
-        }
-        say_json({**_view(seen), **detail})
+        say_json(job)
     else:
-        say(*text.job_page(seen.job, seen.tasks, attempts, percent=seen.percent, now=seen.now))
+        say(*text.job_page(job, now=now()))
 
 
 @app.command()
@@ -102,20 +80,17 @@ def why(
 
     One reason for those that are alike, and what each worker says to them.
     """
-    from rushes.cli import text, views
-    from rushes.cli.reading import find, read_job, reasons
+    from rushes.cli import text
+    from rushes.cli.output import plain
 
-    with connect(ctx) as rushes:
-        seen = read_job(rushes, find(rushes, job_id))
-        asked = [entry for entry in seen.tasks if task in (None, entry.id)]
-        if not asked:
-            raise NotFound(f"job {seen.job.id} has no task {task}")
-        answers = list(reasons(rushes, asked, now=seen.now))
+    with reach(ctx) as rushes:
+        job = rushes.jobs.get(job_id)
+        answers = rushes.jobs.why(job.job_id, task=task)
     if as_json:
-        items = [views.waiting_view(entry, reason, count=n) for entry, reason, n in answers]
-        say_json({"job_id": seen.job.id, "status": seen.job.status, "items": items})
+        items = [plain(answer) for answer in answers]
+        say_json({"job_id": job.job_id, "status": job.status, "items": items})
     else:
-        say(*text.waiting_page(seen.job, answers, now=seen.now))
+        say(*text.waiting_page(job, answers, now=now()))
 
 
 @app.command()
@@ -131,16 +106,15 @@ def events(
     as_json: AsJson = False,
 ) -> None:
     """Tell what happened to a job, oldest first."""
-    from rushes.cli import text, views
-    from rushes.cli.reading import concerns, find, follow, history
+    from rushes.cli import text
 
-    with connect(ctx) as rushes:
-        found = find(rushes, job_id)
-        for event in follow(rushes, found) if following else history(rushes, found):
-            if task is not None and not concerns(event, task):
+    with reach(ctx) as rushes:
+        told = rushes.jobs.follow(job_id) if following else rushes.jobs.events(job_id)
+        for event in told:
+            if task is not None and not text.concerns(event, task):
                 continue
             if as_json:
-                say_line(views.event_view(event))
+                say_line(event)
             else:
                 say(text.event_line(event))
 
@@ -148,24 +122,16 @@ def events(
 @app.command()
 def logs(ctx: typer.Context, job_id: JobId, as_json: AsJson = False) -> None:
     """Print what the stages wrote and the programs they ran."""
-    from rushes.cli import text, views
-    from rushes.cli.reading import find
-    from rushes.store import tasks
+    from rushes.cli import text
 
-    with connect(ctx) as rushes:
-        found = find(rushes, job_id)
-        written = rushes.db.read(lambda tx: tasks.logs(tx, found))
-        programs = rushes.db.read(lambda tx: tasks.executions(tx, found))
-    entries = [(line["at"], views.log_view(line), text.log_lines(line)) for line in written]
-    entries += [
-        (run["started_at"], views.execution_view(run), text.execution_lines(run))
-        for run in programs
-    ]
-    for _, view, lines in sorted(entries, key=lambda entry: entry[0]):
+    with reach(ctx) as rushes:
+        entries = rushes.jobs.logs(job_id)
+    for entry in entries:
         if as_json:
-            say_line(view)
+            say_line(entry)
         else:
-            say(*lines)
+            is_log = entry["type"] == "log"
+            say(*(text.log_lines(entry) if is_log else text.execution_lines(entry)))
 
 
 @app.command()
@@ -191,17 +157,16 @@ def retry(
     --code some jobs may be refused, for example because another one is active in their place;
     then the exit code is 10.
     """
-    from rushes.cli.reading import find
-
     if (job_id is None) == (code is None):
         raise Invalid("give either a job or --code", hint="for example: rushes jobs retry @last")
     refused: dict[str, str] = {}
-    with connect(ctx) as rushes:
+    with reach(ctx) as rushes:
+        act = _count if dry_run else _retry
         if code is not None:
-            retried = _retry_all(rushes, code, refused, dry_run=dry_run)
+            retried = _retry_all(rushes.jobs, code, act, refused)
         else:
-            found = find(rushes, job_id or "")
-            retried = {found: _retry(rushes, found, only, task, dry_run=dry_run)}
+            found = rushes.jobs.get(job_id or "").job_id
+            retried = {found: act(rushes.jobs, found, only, task)}
     if as_json:
         jobs = [{"job_id": id, "tasks": n} for id, n in retried.items()]
         errors = [{"job_id": id, "error": text} for id, text in refused.items()]
@@ -226,25 +191,23 @@ def kill(
     as_json: AsJson = False,
 ) -> None:
     """Stop a job at once. Its running tasks lose their leases; finished ones keep their results."""
-    from rushes.cli.reading import find, read_job
+    from rushes.cli import text
+    from rushes.domain.job import FINISHED
     from rushes.domain.task import FINAL
-    from rushes.engine import operator
 
-    with connect(ctx) as rushes:
-        seen = read_job(rushes, find(rushes, job_id))
-        stopped = sum(task.state not in FINAL for task in seen.tasks)
-        if not dry_run:
-            operator.kill(rushes.engine, seen.job.id, name=caller(), reason=reason)
-            seen = read_job(rushes, seen.job.id)
-        elif seen.is_over:
-            raise Conflict(f"job {seen.job.id} is already {seen.job.status}")
-    job = seen.job
+    with reach(ctx) as rushes:
+        before = rushes.jobs.show(job_id)
+        stopped = sum(task.state not in FINAL for task in before.tasks)
+        if dry_run and before.status in FINISHED:
+            raise Conflict(f"job {before.job_id} is already {before.status}")
+        kill = rushes.jobs.get if dry_run else partial(rushes.jobs.kill, reason=reason)
+        job = kill(before.job_id)
     if as_json:
-        say_json({**_view(seen), "dry_run": dry_run, "tasks_stopped": stopped})
+        say_json(job, dry_run=dry_run, tasks_stopped=stopped)
     elif dry_run:
-        say(f"{job.id}: {plural(stopped, 'task')} would be stopped")
+        say(f"{job.job_id}: {plural(stopped, 'task')} would be stopped")
     else:
-        say(f"{status_word(job.status)} by {job.killed_by}:{job.killed_by_name}  {job.id}")
+        say(f"{status_word(job.status)} by {text.killer(job)}  {job.job_id}")
 
 
 @app.command()
@@ -257,18 +220,13 @@ def priority(
     as_json: AsJson = False,
 ) -> None:
     """Move a job within the queue."""
-    from rushes.cli.reading import find, read_job
-    from rushes.engine import operator
-
     wanted = priority_of(priority)
-    with connect(ctx) as rushes:
-        found = find(rushes, job_id)
-        operator.set_priority(rushes.engine, found, wanted)
-        seen = read_job(rushes, found)
+    with reach(ctx) as rushes:
+        job = rushes.jobs.set_priority(rushes.jobs.get(job_id).job_id, wanted)
     if as_json:
-        say_json(_view(seen))
+        say_json(job)
     else:
-        say(f"{found}: priority {seen.job.priority}")
+        say(f"{job.job_id}: priority {job.priority}")
 
 
 @app.command()
@@ -283,85 +241,66 @@ def wait(
 ) -> None:
     """Wait until a job is over. Exit code: 0 completed, 1 failed, 8 killed, 7 not over yet."""
     from rushes.cli import text
-    from rushes.cli.reading import find
+    from rushes.client import job as handle
     from rushes.domain.job import Status
 
-    with connect(ctx) as rushes:
-        seen = _wait(rushes, find(rushes, job_id), timeout)
-    if as_json:
-        say_json(_view(seen))
+    with reach(ctx) as rushes:
+        found = rushes.jobs.get(job_id).job_id
+        job = handle.wait(rushes.jobs, found, timeout, _tell_percent())
+        detail = None if as_json else rushes.jobs.show(found)
+    if detail is None:
+        say_json(job)
     else:
-        say(*text.job_page(seen.job, seen.tasks, [], percent=seen.percent, now=seen.now))
+        say(*text.job_page(detail, now=now(), attempts=False))
     codes = {Status.FAILED: FAILED, Status.KILLED: KILLED}
-    raise typer.Exit(codes.get(seen.job.status, 0))
+    raise typer.Exit(codes.get(job.status, 0))
 
 
-def _view(seen: Reading) -> dict[str, object]:
-    from rushes.cli.views import job_view
-
-    return job_view(seen.job, percent=seen.percent, tasks=seen.tasks)
+def _retry(jobs: Jobs, job_id: str, only: str | None = None, task: int | None = None) -> int:
+    return jobs.retry(job_id, kind=only, task=task)
 
 
-def _check_status(status: str | None) -> None:
-    from rushes.domain.job import Status
-
-    if status is not None and status not in list(Status):
-        raise Invalid(f"{status!r} is not a status", hint=f"one of: {', '.join(Status)}")
-
-
-def _retry(
-    rushes: App, job_id: str, only: str | None = None, task: int | None = None, *, dry_run: bool
-) -> int:
-    """Requeue one job, or count what would be requeued. Raises Conflict when there is nothing."""
-    from rushes.cli.reading import read_job
-    from rushes.engine import operator
-
-    if not dry_run:
-        return operator.requeue(rushes.engine, job_id, kind=only, task_id=task, by=caller())
-    seen = read_job(rushes, job_id)
-    chosen = [entry for entry in seen.tasks if _is_retried(entry, only, task)]
+def _count(jobs: Jobs, job_id: str, only: str | None = None, task: int | None = None) -> int:
+    """Return how many tasks a retry would take. Raises Conflict when there is nothing."""
+    job = jobs.show(job_id)
+    chosen = [entry for entry in job.tasks if _is_retried(entry, only, task)]
     if not chosen:
-        raise Conflict(f"job {job_id} is {seen.job.status}: there is nothing to try again")
+        raise Conflict(f"job {job.job_id} is {job.status}: there is nothing to try again")
     return len(chosen)
 
 
-def _is_retried(task: Task, only: str | None, task_id: int | None) -> bool:
+def _is_retried(task: models.Task, only: str | None, task_id: int | None) -> bool:
     """Whether a requeue takes this task, as the statement `requeue` has it."""
     from rushes.domain.task import SkipReason, State
 
     if task.state in (State.ERROR, State.KILLED):
-        return only in (None, task.kind) and task_id in (None, task.id)
+        return only in (None, task.kind) and task_id in (None, task.task_id)
     return task.skip_reason == SkipReason.UPSTREAM_FAILED
 
 
-def _retry_all(rushes: App, code: str, refused: dict[str, str], *, dry_run: bool) -> dict[str, int]:
-    """Requeue every job that failed with `code`. One that is refused does not stop the others."""
+def _retry_all(
+    jobs: Jobs, code: str, act: Callable[[Jobs, str], int], refused: dict[str, str]
+) -> dict[str, int]:
+    """Take every job that failed with `code`. One that is refused does not stop the others."""
     if not CODE.fullmatch(code):
         raise Invalid(f"{code!r} is not an error code", hint="for example: DISK_FULL")
-    rows = rushes.db.read(lambda tx: tx.rows("failed_with_code", code=code))
     retried = {}
-    for row in rows:
+    for job_id in jobs.failed_with(code):
         try:
-            retried[row["job_id"]] = _retry(rushes, row["job_id"], dry_run=dry_run)
+            retried[job_id] = act(jobs, job_id)
         except Conflict as error:
-            refused[row["job_id"]] = error.message
+            refused[job_id] = error.message
     return retried
 
 
-def _wait(rushes: App, job_id: str, timeout: float | None) -> Reading:
-    from rushes.cli.reading import LOOK_EVERY, read_job
-
-    deadline = None if timeout is None else time.monotonic() + timeout
+def _tell_percent() -> Callable[[models.Job], None]:
+    """Return the function that tells on a terminal how far a job is."""
     shown = -1
-    while not (seen := read_job(rushes, job_id)).is_over:
-        if deadline is not None and time.monotonic() >= deadline:
-            raise WaitTimedOut(
-                f"job {job_id} is still {seen.job.status} ({seen.percent} %) after {timeout:g} s",
-                hint=f"rushes jobs why {job_id[-8:]} tells what it waits for",
-                job_id=job_id,
-            )
-        if sys.stderr.isatty() and seen.percent != shown:
-            shown = seen.percent
+
+    def tell(job: models.Job) -> None:
+        nonlocal shown
+        if sys.stderr.isatty() and job.progress.percent != shown:
+            shown = job.progress.percent
             note(f"{shown} %")
-        time.sleep(LOOK_EVERY)
-    return seen
+
+    return tell

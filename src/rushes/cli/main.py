@@ -14,7 +14,7 @@ from rushes import __version__
 from rushes.errors import RushesError, Unavailable
 
 FAILED, USAGE, INTERRUPTED = 1, 2, 130
-EXIT = {404: 3, 409: 5, 422: USAGE, 503: 6, 504: 7}
+EXIT = {401: 4, 403: 4, 404: 3, 409: 5, 410: 3, 412: 5, 422: USAGE, 503: 6, 504: 7}
 """Exit code by the status of an error; any other deliberate error is FAILED."""
 
 

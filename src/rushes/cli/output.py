@@ -11,10 +11,11 @@ import re
 import sys
 import unicodedata
 from collections.abc import Iterable, Sequence
+from datetime import UTC, datetime
 
 import typer
 
-from rushes.errors import RushesError, StageError
+from rushes.errors import RushesError
 
 ICONS = {"queued": "⏳", "running": "🔄", "completed": "✅", "failed": "❌", "killed": "🛑"}
 COLOURS = {
@@ -27,7 +28,6 @@ COLOURS = {
 LIKE = {"pending": "queued", "processing": "running", "ready": "completed"}
 """The words for videos that look like one for jobs."""
 NUMBER = re.compile(r"[\d.,/]+( \S+)*")  # also with a unit: `3 s ago`, `40 %`, `1/3`
-SIZES = ("B", "kB", "MB", "GB", "TB")
 UNITS = (("day", 86_400_000), ("h", 3_600_000), ("min", 60_000), ("s", 1_000))
 
 _allowed = True
@@ -44,15 +44,21 @@ def say(*lines: str) -> None:
         typer.echo(line)
 
 
-def say_json(value: object) -> None:
+def say_json(value: object, **more: object) -> None:
     """Print one object; indented for a person, on one line for a program."""
     indent = 2 if sys.stdout.isatty() else None
-    typer.echo(json.dumps(value, ensure_ascii=False, indent=indent))
+    typer.echo(json.dumps(plain(value, **more), ensure_ascii=False, indent=indent))
 
 
-def say_line(value: object) -> None:
+def say_line(value: object, **more: object) -> None:
     """Print one object of a stream: always one line."""
-    typer.echo(json.dumps(value, ensure_ascii=False))
+    typer.echo(json.dumps(plain(value, **more), ensure_ascii=False))
+
+
+def plain(value: object, **more: object) -> object:
+    """Return a model, or what is plain already, as JSON has it; `more` are members to add."""
+    told = value.model_dump(mode="json") if hasattr(value, "model_dump") else value
+    return {**more, **told} if isinstance(told, dict) and more else told
 
 
 def note(line: str) -> None:
@@ -62,6 +68,8 @@ def note(line: str) -> None:
 
 def tell_error(error: RushesError, *, as_json: bool, about: str | None = None) -> None:
     """Print a deliberate error: a line with its code, and what to do about it."""
+    from rushes.api.problems import code_of, problem
+
     if as_json:
         typer.echo(json.dumps(problem(error), ensure_ascii=False), err=True)
         return
@@ -82,26 +90,6 @@ def tell_usage(error: typer.TyperException, *, as_json: bool) -> None:
     usage = RushesError(error.format_message(), hint=f"{command} --help shows how it is used")
     usage.code, usage.status = "USAGE", 400  # type: ignore[misc]
     tell_error(usage, as_json=as_json)
-
-
-def code_of(error: RushesError) -> str:
-    """Return the code of an error; one about a film says more than its class."""
-    return error.error_code if isinstance(error, StageError) else error.code
-
-
-def problem(error: RushesError) -> dict[str, object]:
-    """Return the error as a problem+json object (RFC 9457), as the API answers it."""
-    code = code_of(error)
-    slug = code.lower().replace("_", "-")
-    known = {
-        "type": f"urn:rushes:problem:{slug}",
-        "title": slug.replace("-", " ").capitalize(),
-        "status": error.status,
-        "detail": error.message,
-        "code": code,
-    }
-    hint = {"hint": error.hint} if error.hint else {}
-    return {**{key: _plain(value) for key, value in error.detail.items()}, **known, **hint}
 
 
 def styled(text: str, colour: str, *, err: bool = False) -> str:
@@ -195,16 +183,22 @@ def lasted(milliseconds: int) -> str:
     return f"{seconds // 3600} h {seconds % 3600 // 60} min"
 
 
-def size(n: int) -> str:
-    """Return a number of bytes as people say it.
+def now() -> datetime:
+    return datetime.now(UTC)
 
-    >>> size(999), size(12_345_678)
-    ('999 B', '12.3 MB')
+
+def between(start: datetime, end: datetime) -> int:
+    """Return the milliseconds between two moments."""
+    return round((end - start).total_seconds() * 1000)
+
+
+def clock(moment: datetime) -> str:
+    """Return a moment as people read it, in UTC.
+
+    >>> clock(datetime(2026, 1, 1, 12, tzinfo=UTC))
+    '2026-01-01 12:00:00.000'
     """
-    value, unit = float(n), 0
-    while value >= 999.5 and unit < len(SIZES) - 1:
-        value, unit = value / 1000, unit + 1
-    return f"{value:.1f} {SIZES[unit]}" if unit else f"{n} B"
+    return moment.astimezone(UTC).replace(tzinfo=None).isoformat(" ", "milliseconds")
 
 
 def plural(n: int, word: str) -> str:
@@ -223,7 +217,3 @@ def _cell(value: object) -> str:
 def _padded(text: str, columns: int, *, right: bool) -> str:
     blank = " " * (columns - width(text))
     return blank + text if right else text + blank
-
-
-def _plain(value: object) -> object:
-    return value if isinstance(value, str | int | float | bool | None) else str(value)

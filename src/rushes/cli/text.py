@@ -3,16 +3,27 @@
 from __future__ import annotations
 
 import json
-from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
+from datetime import datetime
+from typing import TYPE_CHECKING
 
-from rushes.cli.output import duration, plural, printable, shortened, status_word, table
-from rushes.cli.views import name_of, rfc3339
-from rushes.domain.event import Event
+from rushes.cli.output import (
+    between,
+    clock,
+    duration,
+    plural,
+    printable,
+    shortened,
+    status_word,
+    table,
+)
 from rushes.domain.graph import PRIORITIES
-from rushes.domain.job import Job, Status
-from rushes.domain.task import State, Task, claim_state
-from rushes.domain.waiting import Waiting
+from rushes.domain.job import Status
+from rushes.domain.task import State
+
+if TYPE_CHECKING:
+    from rushes.api import models
+    from rushes.api.sight import Sight
 
 MOST = 20
 SHORT = 8
@@ -23,67 +34,61 @@ def short_id(job_id: str) -> str:
     return job_id[-SHORT:]
 
 
-def title(job: Job) -> str:
-    return printable(job.kind) + (f" · {shortened(job.label, 60)}" if job.label else "")
+def title(job: models.Job | Sight) -> str:
+    return printable(job.job_type) + (f" · {shortened(job.label, 60)}" if job.label else "")
 
 
-def job_list(jobs: Sequence[Job], percent: Mapping[str, int], *, now: int) -> list[str]:
+def job_list(jobs: Sequence[models.Job], *, now: datetime) -> list[str]:
     if not jobs:
         return ["no jobs"]
     rows = [
         (
-            short_id(job.id),
+            short_id(job.job_id),
             status_word(job.status),
-            f"{percent[job.id]} %",
+            f"{job.progress.percent} %",
             title(job),
-            duration(now - job.created_at),
+            duration(between(job.created_at, now)),
         )
         for job in jobs
     ]
     return table(("job", "status", "progress", "what", "age"), rows)
 
 
-def job_page(
-    job: Job,
-    tasks: Sequence[Task],
-    attempts: Sequence[Mapping[str, object]],
-    *,
-    percent: int,
-    now: int,
-) -> list[str]:
+def job_page(job: models.JobDetail, *, now: datetime, attempts: bool = True) -> list[str]:
     """Return one job in full: what it is, its steps, what runs, what went wrong."""
+    status = f"{status_word(job.status)} {job.progress.percent} %  {title(job)}"
     parts = [
-        [f"{status_word(job.status)} {percent} %  {title(job)}", f"   {job.id}", _facts(job, now)],
+        [status, f"   {job.job_id}", _facts(job, now)],
         _kill(job),
         _failure(job),
-        _steps(job, tasks),
-        _running(tasks, now),
-        _attempts(tasks, attempts),
+        [f"   ⚠ {item.code}: {printable(item.message)}" for item in job.reported],
+        _steps(job),
+        _running(job.tasks, now),
+        _attempts(job) if attempts else [],
     ]
     return [line for part in parts if part for line in ["", *part]][1:]
 
 
-def waiting_page(
-    job: Job, answers: Sequence[tuple[Task, Waiting | None, int]], *, now: int
-) -> list[str]:
+def waiting_page(job: models.Job, answers: Sequence[models.Waiting], *, now: datetime) -> list[str]:
     """Return why the tasks of a job wait: a headline each, then what the workers say."""
     lines = [f"{status_word(job.status)}  {title(job)}"]
     if not answers:
         lines.append(f"   nothing waits: the job is {job.status}")
-    for task, waiting, count in answers:
-        more = f" and {count - 1:,} more like it" if count > 1 else ""
-        lines += ["", f"   {place(task)}, {task.state}{more}"]
-        if waiting is None:
-            lines.append("   " + ("runs" if task.state is State.RUNNING else "about to start"))
+    for one in answers:
+        more = f" and {one.count - 1:,} more like it" if one.count > 1 else ""
+        place = f"task {one.task_id} {printable(one.step)}[{one.item}]"
+        lines += ["", f"   {place}, {one.state}{more}"]
+        if one.reason is None:
+            lines.append("   " + ("runs" if one.state is State.RUNNING else "about to start"))
             continue
-        soon = waiting.until is not None and waiting.until > now
-        when = f" (in {duration((waiting.until or 0) - now)})" if soon else ""
-        lines.append(f"   {waiting.reason}: {printable(waiting.text)}{when}")
-        lines += [f"      {printable(worker)}" for worker in waiting.workers]
+        soon = one.until is not None and one.until > now
+        when = f" (in {duration(between(now, one.until))})" if soon and one.until else ""
+        lines.append(f"   {one.reason}: {printable(one.text or '')}{when}")
+        lines += [f"      {printable(worker)}" for worker in one.workers]
     return lines
 
 
-def event_line(event: Event) -> str:
+def event_line(event: models.Event) -> str:
     """Return one event on one line: when, what, which tasks, and the rest of its data."""
     told = {
         name: value
@@ -96,10 +101,17 @@ def event_line(event: Event) -> str:
     return f"{clock(event.at)}  {event.type:<16} {printable('  '.join(what))}".rstrip()
 
 
+def concerns(event: models.Event, task_id: int) -> bool:
+    """Whether an event moved this task."""
+    moved, ready = _pairs(event.data.get("tasks")), event.data.get("ready")
+    was_moved = any(entry[0] == task_id for entry in moved)
+    return was_moved or (isinstance(ready, list) and task_id in ready)
+
+
 def log_lines(log: Mapping[str, object]) -> list[str]:
     """Return a line that a stage wrote."""
     metadata = f"  {json.dumps(log['metadata'])}" if log["metadata"] else ""
-    head = f"{clock(_int(log['at']))}  {log['level']:<5}  {log['stage']} #{log['task_id']}"
+    head = f"{_moment(log['at'])}  {log['level']:<5}  {log['stage']} #{log['task_id']}"
     return [printable(f"{head}  {log['message']}{metadata}")]
 
 
@@ -108,7 +120,7 @@ def execution_lines(execution: Mapping[str, object]) -> list[str]:
     command = execution["command"]
     words = " ".join(str(word) for word in command) if isinstance(command, list) else str(command)
     ended = f"exit {execution['exit_code']} after {_int(execution['duration_ms']) / 1000:.1f} s"
-    head = f"{clock(_int(execution['started_at']))}  run    #{execution['task_id']}  {words}"
+    head = f"{_moment(execution['started_at'])}  run    #{execution['task_id']}  {words}"
     tail = [
         f"    {name}: {printable(line)}"
         for name in ("stdout", "stderr")
@@ -117,23 +129,14 @@ def execution_lines(execution: Mapping[str, object]) -> list[str]:
     return [printable(f"{head}  ({ended})"), *tail]
 
 
-def place(task: Task) -> str:
-    """Return where in its job a task stands."""
-    return f"task {task.id} {printable(task.step)}[{task.item}]"
-
-
-def clock(milliseconds: int) -> str:
-    return (rfc3339(milliseconds) or "")[:-1].replace("T", " ")
-
-
-def _facts(job: Job, now: int) -> str:
+def _facts(job: models.Job, now: datetime) -> str:
     names = {number: name for name, number in PRIORITIES.items()}
     named = f" ({names[job.priority]})" if job.priority in names else ""
-    facts = [f"created {clock(job.created_at)} UTC, {duration(now - job.created_at)} ago"]
+    ago = duration(between(job.created_at, now))
+    facts = [f"created {clock(job.created_at)} UTC, {ago} ago"]
     if job.started_at is not None:
-        end = job.finished_at if job.finished_at is not None else now
         word = "took" if job.finished_at is not None else "runs for"
-        facts.append(f"{word} {duration(end - job.started_at)}")
+        facts.append(f"{word} {duration(between(job.started_at, job.finished_at or now))}")
     facts.append(f"priority {job.priority}{named}")
     if job.owner:
         facts.append(f"for {printable(job.owner)}")
@@ -142,48 +145,49 @@ def _facts(job: Job, now: int) -> str:
     return "   " + " · ".join(facts)
 
 
-def _kill(job: Job) -> list[str]:
-    if job.status is not Status.KILLED:
+def _kill(job: models.Job) -> list[str]:
+    if job.status is not Status.KILLED or job.killed_at is None:
         return []
-    who = f"{job.killed_by}:{job.killed_by_name}" if job.killed_by_name else str(job.killed_by)
-    progress = json.loads(job.progress_at_kill or "{}")
-    far = f", {progress['processed']:,} of {progress['total']:,} tasks done" if progress else ""
-    at = clock(job.killed_at or 0)
-    return [
-        f"   killed by {printable(who)} at {at} UTC{far}: {shortened(job.killed_reason or '', 200)}"
-    ]
+    reached = job.progress_at_kill
+    far = f", {reached['processed']:,} of {reached['total']:,} tasks done" if reached else ""
+    at, why = clock(job.killed_at), shortened(job.killed_reason or "", 200)
+    return [f"   killed by {killer(job)} at {at} UTC{far}: {why}"]
 
 
-def _failure(job: Job) -> list[str]:
-    if job.failure is None:
+def killer(job: models.Job | Sight) -> str:
+    """Return who stopped a job, and which sort of who that is."""
+    name = f":{job.killed_by_name}" if job.killed_by_name else ""
+    return printable(f"{job.killed_by}{name}")
+
+
+def _failure(job: models.Job) -> list[str]:
+    if job.error is None:
         return []
-    record = json.loads(job.failure)
-    place = f"{record['step']}[{record['item']}]" if "step" in record else "the job"
-    lines = [f"   {record['error_code']} in {place}: {shortened(record['error'], 200)}"]
-    if record.get("hint"):
-        lines.append(f"   hint: {shortened(record['hint'], 200)}")
-    return [*lines, f"   try again: rushes jobs retry {short_id(job.id)}"]
+    place = "the job" if job.failed_step is None else f"{job.failed_step}[{job.failed_batch or 0}]"
+    lines = [f"   {job.error_code} in {place}: {shortened(job.error, 200)}"]
+    if job.hint:
+        lines.append(f"   hint: {shortened(job.hint, 200)}")
+    return [*lines, f"   try again: rushes jobs retry {short_id(job.job_id)}"]
 
 
-def _steps(job: Job, tasks: Sequence[Task]) -> list[str]:
-    counts = Counter((task.step, str(task.state)) for task in tasks)
+def _steps(job: models.JobDetail) -> list[str]:
     rows = []
-    for step in job.plan:
-        states = [counts[step, state] for state in STATES]
+    for step, counted in job.steps.items():
+        states = [counted.get(state, 0) for state in STATES]
         rows.append((printable(step), sum(states), *(n or None for n in states)))
     return table(("step", "tasks", *STATES), rows, indent="   ")
 
 
-def _running(tasks: Sequence[Task], now: int) -> list[str]:
+def _running(tasks: Sequence[models.Task], now: datetime) -> list[str]:
     running = [task for task in tasks if task.state is State.RUNNING]
     rows = [
         (
-            f"{task.id}",
+            f"{task.task_id}",
             f"{printable(task.step)}[{task.item}]",
             f"{task.attempt}/{task.max_attempts}",
-            name_of(task.lease_owner),
+            printable(task.worker or ""),
             f"{task.progress} %",
-            f"{claim_state(task, now=now)}, {_lease(task, now)}",
+            f"{task.claim_state}, {_lease(task, now)}",
             shortened(task.message or "", 40),
         )
         for task in running[:MOST]
@@ -194,15 +198,15 @@ def _running(tasks: Sequence[Task], now: int) -> list[str]:
     return [*table(headers, rows, indent="   "), *_more(len(running))]
 
 
-def _lease(task: Task, now: int) -> str:
-    left = (task.lease_expires_at or 0) - now
+def _lease(task: models.Task, now: datetime) -> str:
+    left = between(now, task.lease_expires_at or now)
     return f"lease ends in {duration(left)}" if left > 0 else f"lease ended {duration(-left)} ago"
 
 
-def _attempts(tasks: Iterable[Task], attempts: Sequence[Mapping[str, object]]) -> list[str]:
+def _attempts(job: models.JobDetail) -> list[str]:
     """Return the attempts that did not end well."""
-    step_of = {task.id: f"{printable(task.step)}[{task.item}]" for task in tasks}
-    unhappy = [attempt for attempt in attempts if attempt["outcome"] != "done"]
+    step_of = {task.task_id: f"{printable(task.step)}[{task.item}]" for task in job.tasks}
+    unhappy = [attempt for attempt in job.attempts if attempt.outcome != "done"]
     rows = [_attempt(attempt, step_of) for attempt in unhappy[:MOST]]
     if not rows:
         return []
@@ -210,17 +214,16 @@ def _attempts(tasks: Iterable[Task], attempts: Sequence[Mapping[str, object]]) -
     return [*table(headers, rows, indent="   "), *_more(len(unhappy))]
 
 
-def _attempt(attempt: Mapping[str, object], step_of: Mapping[int, str]) -> tuple[object, ...]:
-    failure = attempt["failure"]
-    why = f"{failure['error_code']}: {failure['error']}" if isinstance(failure, dict) else ""
+def _attempt(attempt: models.Attempt, step_of: Mapping[int, str]) -> tuple[object, ...]:
+    failure = attempt.failure
     return (
-        str(attempt["task_id"]),
-        step_of.get(_int(attempt["task_id"])),
-        f"{attempt['attempt']}",
-        name_of(str(attempt["owner"])),
-        attempt["outcome"],
-        duration(_int(attempt["ended_at"]) - _int(attempt["claimed_at"])),
-        shortened(why, 80),
+        str(attempt.task_id),
+        step_of.get(attempt.task_id),
+        f"{attempt.attempt}",
+        printable(attempt.worker or ""),
+        attempt.outcome,
+        duration(between(attempt.claimed_at, attempt.ended_at)),
+        shortened(f"{failure['error_code']}: {failure['error']}", 80) if failure else "",
     )
 
 
@@ -236,7 +239,8 @@ def _numbered(tasks: Sequence[str]) -> str:
 
 def _told(name: str, value: object) -> str:
     """Return a value of an event; of a worker's process only the worker's name."""
-    return str(name_of(str(value))) if name in ("worker", "owner") else shortened(str(value), 100)
+    told = str(value).partition("#")[0] if name in ("worker", "owner") else str(value)
+    return shortened(told, 100)
 
 
 def _pairs(value: object) -> list[list[int]]:
@@ -245,3 +249,8 @@ def _pairs(value: object) -> list[list[int]]:
 
 def _int(value: object) -> int:
     return value if isinstance(value, int) else 0
+
+
+def _moment(text: object) -> str:
+    """Return a time that came as text as `clock` does."""
+    return clock(datetime.fromisoformat(str(text)))

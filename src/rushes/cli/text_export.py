@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from rushes.cli.connection import AsJson, connect
+from rushes.cli.connection import AsJson, reach
 from rushes.cli.options import VideoId
 from rushes.cli.output import note, printable, say, say_json
 from rushes.errors import Conflict, Invalid
@@ -17,6 +17,7 @@ def text(
     video_id: VideoId,
     srt: Annotated[bool, typer.Option("--srt", help="Print SubRip subtitles.")] = False,
     vtt: Annotated[bool, typer.Option("--vtt", help="Print WebVTT subtitles.")] = False,
+    csv: Annotated[bool, typer.Option("--csv", help="Print a table for a spreadsheet.")] = False,
     as_json: AsJson = False,
 ) -> None:
     """Print the text that was read on the screen, with its times.
@@ -26,23 +27,23 @@ def text(
     """
     from rushes.cli.text import short_id
     from rushes.library import captions
-    from rushes.store import assets
 
-    if srt + vtt + as_json > 1:
-        raise Invalid("choose one of --srt, --vtt and --json")
-    with connect(ctx) as rushes:
-        found = rushes.db.read(lambda tx: assets.get(tx, assets.find(tx, video_id)))
-        texts = rushes.db.read(lambda tx: assets.texts(tx, found.id))
-    if found.searchable_at is None:
-        raise Conflict(
-            f"the text of video {found.id} was not read yet",
-            hint=f"rushes show {short_id(found.id)} tells how far it is; a video that was added "
-            f"without: rushes retranscode {short_id(found.id)} --text",
-        )
+    if srt + vtt + csv + as_json > 1:
+        raise Invalid("choose one of --srt, --vtt, --csv and --json")
+    with reach(ctx) as rushes:
+        found = rushes.videos.get(video_id)
+        if found.searchable_at is None:
+            raise Conflict(
+                f"the text of video {found.asset_id} was not read yet",
+                hint=f"rushes show {short_id(found.asset_id)} tells how far it is; a video that "
+                f"was added without: rushes retranscode {short_id(found.asset_id)} --text",
+            )
+        texts = rushes.videos.text(found.asset_id)
     if as_json:
-        say_json({"asset_id": found.id, "items": captions.records(texts)})
-    elif srt or vtt:
-        typer.echo(captions.srt(texts) if srt else captions.vtt(texts), nl=False)
+        say_json({"asset_id": found.asset_id, "items": captions.records(texts)})
+    elif srt or vtt or csv:
+        format = "srt" if srt else "vtt" if vtt else "csv"
+        typer.echo(captions.FORMATS[format](texts), nl=False)
     else:
         say(*(printable(line) for line in captions.lines(texts)))
     if not texts:

@@ -3,25 +3,19 @@
 from __future__ import annotations
 
 import sys
-from itertools import islice
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from rushes.cli.connection import AsJson, DryRun, caller, connect
+from rushes.cli.connection import AsJson, DryRun, reach
 from rushes.cli.options import VideoId
-from rushes.cli.output import plural, say, say_json
-from rushes.errors import Conflict, Invalid, NotFound
+from rushes.cli.output import now, plain, plural, say, say_json
+from rushes.errors import Conflict, Invalid
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Sequence
 
-    from rushes.app import App
-    from rushes.domain.asset import Asset
-    from rushes.library.edit import Deleted
-    from rushes.store.database import Transaction
-
-PAGE = 200
+    from rushes.api import models
 
 
 def list_videos(
@@ -39,38 +33,26 @@ def list_videos(
     as_json: AsJson = False,
 ) -> None:
     """List videos, newest first."""
-    from rushes.cli import video_text, views
-    from rushes.cli.reading import clock
-    from rushes.store import assets
+    from rushes.cli import video_text
 
-    _check_status(status)
-
-    def work(tx: Transaction) -> tuple[list[Asset], int]:
-        oldest = assets.find(tx, before) if before else None
-        found = _pages(tx, deleted=deleted, before=oldest)
-        wanted = (asset for asset in found if status in (None, asset.status))
-        return list(islice(wanted, limit)), clock(tx)
-
-    with connect(ctx) as rushes:
-        page, now = rushes.db.read(work)
+    with reach(ctx) as rushes:
+        page = rushes.videos.list(status=status, deleted=deleted, cursor=before, limit=limit)
     if as_json:
-        cursor = page[-1].id if len(page) == limit else None
-        say_json({"items": [views.asset_view(asset) for asset in page], "next_cursor": cursor})
+        say_json(page)
     else:
-        say(*video_text.video_list(page, now=now))
+        say(*video_text.video_list(page.items, now=now()))
 
 
 def show(ctx: typer.Context, video_id: VideoId, as_json: AsJson = False) -> None:
     """Show one video: its status and milestones, what is done with it and why, its qualities."""
-    from rushes.cli import video_text, views
-    from rushes.cli.film import read
+    from rushes.cli import video_text
 
-    with connect(ctx) as rushes:
-        film = read(rushes, _find(rushes, video_id))
+    with reach(ctx) as rushes:
+        video = rushes.videos.show(video_id)
     if as_json:
-        say_json(views.film_view(film))
+        say_json(video)
     else:
-        say(*video_text.video_page(film))
+        say(*video_text.video_page(video, now=now()))
 
 
 def rm(
@@ -87,77 +69,39 @@ def rm(
 
     A job that works on one is stopped. With several: all of them or, if one cannot be, none.
     """
-    from rushes.cli import video_text, views
-    from rushes.library import edit
+    from rushes.cli import video_text
 
-    with connect(ctx) as rushes:
-        chosen = [_get(rushes, id) for id in dict.fromkeys(_find(rushes, one) for one in ids)]
-        gone = [asset.id for asset in chosen if asset.deleted_at is not None]
+    with reach(ctx) as rushes:
+        found = [rushes.videos.get(id) for id in ids]
+        chosen = list({video.asset_id: video for video in found}.values())
+        gone = [video.asset_id for video in chosen if video.deleted_at is not None]
         if gone:
             raise Conflict(f"video {gone[0]} is deleted already")
         if not dry_run:
             _confirm(chosen, yes=yes)
-        done = [] if dry_run else [edit.delete(rushes.library, a.id, by=caller()) for a in chosen]
+        done = [] if dry_run else [rushes.videos.delete(video.asset_id) for video in chosen]
     if as_json:
-        items = [views.asset_view(asset) for asset in chosen] if dry_run else _views(done)
+        items = [plain(video) for video in (chosen if dry_run else done)]
         say_json({"dry_run": dry_run, "items": items})
     elif dry_run:
-        say(*(f"{video_text.video_name(asset)} would be deleted" for asset in chosen))
+        say(*(f"{video_text.video_name(video)} would be deleted" for video in chosen))
     else:
-        say(*(video_text.deleted_line(one) for one in done))
+        say(*(video_text.deleted_line(video) for video in done))
 
 
 def restore(ctx: typer.Context, video_id: VideoId, as_json: AsJson = False) -> None:
     """Take the deletion of a video back. @last is the newest one that was deleted."""
-    from rushes.cli import video_text, views
-    from rushes.library import edit
+    from rushes.cli import video_text
 
-    with connect(ctx) as rushes:
-        found = _newest_deleted(rushes) if video_id == "@last" else _find(rushes, video_id)
-        asset = edit.restore(rushes.library, found)
+    with reach(ctx) as rushes:
+        video = rushes.videos.restore(video_id)
     if as_json:
-        say_json(views.asset_view(asset))
+        say_json(video)
     else:
-        say(video_text.restored_line(asset))
+        say(video_text.restored_line(video))
 
 
-def _find(rushes: App, video_id: str) -> str:
-    from rushes.store import assets
-
-    return rushes.db.read(lambda tx: assets.find(tx, video_id))
-
-
-def _get(rushes: App, asset_id: str) -> Asset:
-    from rushes.store import assets
-
-    return rushes.db.read(lambda tx: assets.get(tx, asset_id))
-
-
-def _newest_deleted(rushes: App) -> str:
-    from rushes.store import assets
-
-    page = rushes.db.read(lambda tx: assets.list_page(tx, deleted=True, limit=1))
-    if not page:
-        raise NotFound("no video is deleted")
-    return page[0].id
-
-
-def _pages(tx: Transaction, *, deleted: bool, before: str | None) -> Iterator[Asset]:
-    from rushes.store import assets
-
-    while page := assets.list_page(tx, deleted=deleted, before=before, limit=PAGE):
-        yield from page
-        before = page[-1].id
-
-
-def _check_status(status: str | None) -> None:
-    from rushes.domain.asset import AssetStatus
-
-    if status is not None and status not in list(AssetStatus):
-        raise Invalid(f"{status!r} is not a status", hint=f"one of: {', '.join(AssetStatus)}")
-
-
-def _confirm(chosen: list[Asset], *, yes: bool) -> None:
+def _confirm(chosen: Sequence[models.Video], *, yes: bool) -> None:
     from rushes.cli.video_text import video_name
 
     if yes:
@@ -167,16 +111,3 @@ def _confirm(chosen: list[Asset], *, yes: bool) -> None:
     what = video_name(chosen[0]) if len(chosen) == 1 else plural(len(chosen), "video")
     if not typer.confirm(f"delete {what}?", err=True):
         raise typer.Abort
-
-
-def _views(done: list[Deleted]) -> list[dict[str, object]]:
-    from rushes.cli.views import asset_view, rfc3339
-
-    return [
-        {
-            **asset_view(one.asset),
-            "purged_at": rfc3339(one.purged_at),
-            "stopped_job": one.stopped_job,
-        }
-        for one in done
-    ]

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from rushes.cli.connection import AsJson, connect
+from rushes.cli.connection import AsJson, reach, server_of
 from rushes.cli.output import say
+
+if TYPE_CHECKING:
+    from rushes.client import Client
 
 MOST = 1000
 
@@ -26,13 +29,19 @@ def watch(
     something has changed. Exit code: 0 completed, 1 failed, 8 killed, 10 some of each.
     """
     from rushes.cli import attend
-    from rushes.cli.reading import find, open_jobs
 
-    with connect(ctx) as rushes:
-        wanted = [find(rushes, text) for text in ids] if ids else open_jobs(rushes, MOST)
-        ends = attend.watch(rushes, list(dict.fromkeys(wanted)), as_json=as_json)
+    every = attend.LOOK_EVERY if server_of(ctx) is None else attend.ASK_EVERY
+    with reach(ctx) as rushes:
+        wanted = [rushes.jobs.get(text).job_id for text in ids] if ids else _open(rushes)
+        ends = attend.watch(rushes, list(dict.fromkeys(wanted)), as_json=as_json, every=every)
     if not as_json:
         attend.tell_ends(ends)
         if not ends:
             say("no job is open")
     raise typer.Exit(attend.exit_code([attend.code_of(end) for end in ends]))
+
+
+def _open(rushes: Client) -> list[str]:
+    """Return the jobs that are running or queued, oldest first."""
+    pages = [rushes.jobs.list(status=word, limit=MOST).items for word in ("running", "queued")]
+    return sorted([job.job_id for page in pages for job in page][:MOST])

@@ -47,6 +47,11 @@ def attempt_folder(asset_id: str, task_id: int, epoch: int) -> str:
     return f"objects/{asset_id}/{task_id}-{epoch}"
 
 
+def clip_name(asset_id: str, clip_id: str) -> str:
+    """Return the name of a clip. It is of no version: it stays when the film is made anew."""
+    return f"clips/{asset_id}/{clip_id}.mp4"
+
+
 def name_of(asset_id: str, version: int, part: str) -> str:
     """Return the name of a part of a version, as in playlists and on the wire.
 

@@ -44,15 +44,7 @@ class Asset:
 
     @property
     def status(self) -> AssetStatus:
-        if self.ready_at is not None:
-            return AssetStatus.READY
-        match self.job_status:
-            case Status.RUNNING:
-                return AssetStatus.PROCESSING
-            case Status.FAILED | Status.KILLED:
-                return AssetStatus.FAILED
-            case _:
-                return AssetStatus.PENDING
+        return status_of(self.job_status, is_ready=self.ready_at is not None)
 
     @property
     def watchable(self) -> int | None:
@@ -60,6 +52,19 @@ class Asset:
         if self.version:
             return self.version
         return self.newest if self.playable_at is not None else None
+
+
+def status_of(job_status: Status | None, *, is_ready: bool) -> AssetStatus:
+    """Return the status of a film; `job_status` is that of the job for its newest version."""
+    if is_ready:
+        return AssetStatus.READY
+    match job_status:
+        case Status.RUNNING:
+            return AssetStatus.PROCESSING
+        case Status.FAILED | Status.KILLED:
+            return AssetStatus.FAILED
+        case _:
+            return AssetStatus.PENDING
 
 
 class QualityStatus(StrEnum):

@@ -41,6 +41,11 @@ class EventType(StrEnum):
     WORKER_DISABLED = "worker.disabled"
     WORKER_RESUMED = "worker.resumed"
 
+    VIDEO_CHANGED = "video.changed"
+    VIDEO_DELETED = "video.deleted"
+    VIDEO_RESTORED = "video.restored"
+    CLIP_DELETED = "clip.deleted"
+
 
 OF_MOVE: dict[Move, EventType] = {
     Move.ADVANCE: EventType.TASK_READY,

@@ -90,7 +90,10 @@ def _shown(task: TaskFacts) -> int:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Job:
-    """One row of `jobs`, as people look at it."""
+    """One row of `jobs`, as people look at it.
+
+    `warnings` counts optional tasks that failed and what was `reported`: [{code, message}].
+    """
 
     id: str
     kind: str
@@ -101,6 +104,7 @@ class Job:
     open_tasks: int
     failed_tasks: int
     warnings: int
+    reported: list[dict[str, str]]
     version: int
     plan: dict[str, dict[str, object]]
     spec: str

@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from datetime import timedelta
 
+from rushes.domain.failure import Phase
 from rushes.domain.retry import LIGHT, Backoff
 
 DEFAULT_LANE = "default"
@@ -21,7 +22,8 @@ class Kind:
 
     A lane is a pool of slots with an index range of its own: kinds that need rare
     hardware, or that are paused for long, stand in nobody's way in their own lane.
-    `short` kinds (below a second) may be claimed ahead of a free slot.
+    `short` kinds (below a second) may be claimed ahead of a free slot. `phase` is where in a job
+    a failure of it is said to have happened.
     """
 
     name: str
@@ -32,6 +34,7 @@ class Kind:
     short: bool = False
     backoff: Backoff = LIGHT
     max_attempts: int = 3
+    phase: Phase = Phase.PROCESSING
     stall: timedelta = timedelta(minutes=10)
     hard_limit: timedelta = timedelta(hours=4)
     check: Callable[[Mapping[str, object]], None] = accept_anything

@@ -8,6 +8,7 @@ ROOM = "room"
 """What a worker offers while its disk has room; every stage that writes files needs it."""
 
 GB = 1_000_000_000
+UNITS = ("B", "kB", "MB", "GB", "TB")
 
 
 class Room(NamedTuple):
@@ -24,13 +25,13 @@ class Room(NamedTuple):
         return f"{amount(self.free_bytes)} free, needs {amount(self.reserve_bytes)}"
 
 
-def amount(number: int) -> str:
-    """Return a number of bytes as people read it.
+def amount(n: int) -> str:
+    """Return a number of bytes as people say it.
 
-    >>> amount(999), amount(1_500_000), amount(2_000_000_000_000)
-    ('999 bytes', '1.5 MB', '2000.0 GB')
+    >>> amount(999), amount(12_345_678)
+    ('999 B', '12.3 MB')
     """
-    for unit, size in (("GB", GB), ("MB", 1_000_000), ("kB", 1_000)):
-        if number >= size:
-            return f"{number / size:.1f} {unit}"
-    return f"{number} bytes"
+    value, unit = float(n), 0
+    while value >= 999.5 and unit < len(UNITS) - 1:
+        value, unit = value / 1000, unit + 1
+    return f"{value:.1f} {UNITS[unit]}" if unit else f"{n} B"

@@ -169,7 +169,9 @@ def _nobody(
 def _behind(willing: Sequence[Refusal], line: Line | None, told: tuple[str, ...]) -> Waiting | None:
     if all(refusal.is_full for refusal in willing):
         ahead = line.ahead if line else 0
-        text = f"all {len(willing)} capable workers are full; number {ahead + 1} in line"
+        n = len(willing)
+        full = "the capable worker is full" if n == 1 else f"all {n} capable workers are full"
+        text = f"{full}; number {ahead + 1} in line"
         return Waiting(reason=Reason.WORKERS_BUSY, text=text, workers=told)
     if line and line.ahead:
         text = f"{line.ahead} tasks are first, {line.higher} of them of higher priority"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from enum import StrEnum
+from typing import NamedTuple
 
 LATE_AFTER_MS = 45_000
 OFFLINE_AFTER_MS = 300_000
@@ -27,6 +28,13 @@ class Presence(StrEnum):
     OFFLINE = "offline"
 
 
+class Usage(NamedTuple):
+    """How busy the machine of a worker is."""
+
+    cpu_percent: int
+    memory_percent: int
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Worker:
     """One row of `workers`. `owner` names this start of it: `name#random`."""
@@ -47,6 +55,7 @@ class Worker:
     load: int
     tasks_done: int
     tasks_failed: int
+    usage: Usage | None = None
 
     @property
     def slots(self) -> int:

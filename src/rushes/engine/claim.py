@@ -25,7 +25,8 @@ def claim(
         return claims
 
     claims = engine.db.transact(work, now=now)
-    failpoints.hit("claim.after_commit")
+    if claims:
+        failpoints.hit("claim.after_commit")
     return claims
 
 

@@ -11,6 +11,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, replace
 
 from rushes.domain.failure import MESSAGE_LIMIT, Failure, clean, failure
+from rushes.domain.kind import Kind
 from rushes.domain.outcome import Beat, Done, Exchange, Failed, HandedBack, Outcome
 from rushes.domain.retry import LIGHT, jittered, may_retry
 from rushes.domain.task import Claim, Move, State
@@ -53,7 +54,8 @@ def exchange(
     except Rejected as rejected:
         without = [_demoted(outcome, rejected) for outcome in outcomes]
         return exchange(engine, owner, without, want, now=now)
-    failpoints.hit("complete.after_commit" if outcomes else "claim.after_commit")
+    if outcomes or answer.claims:
+        failpoints.hit("complete.after_commit" if outcomes else "claim.after_commit")
     return answer
 
 
@@ -194,12 +196,12 @@ def _fail(
         row = facts.get(outcome.id)
         if row is None:
             continue
-        record = _complete_record(tx, outcome.failure, row, clock["now"])
+        kind = engine.kinds.get(row["kind"])
+        record = _complete_record(tx, outcome.failure, row, kind, clock["now"])
         entry = {"id": outcome.id, "epoch": outcome.epoch, "failure": record.to_json()}
         if may_retry(
             attempt=row["attempt"], max_attempts=row["max_attempts"], retryable=record.retryable
         ):
-            kind = engine.kinds.get(row["kind"])
             delay = jittered(kind.backoff if kind else LIGHT, max(1, row["attempt"]), engine.random)
             again.append({**entry, "delay_ms": millis(delay)})
         else:
@@ -208,10 +210,16 @@ def _fail(
     return ended, _move(tx, Move.RETRY, owner, again, journal)
 
 
-def _complete_record(tx: Transaction, record: Failure, row: Row, now: int) -> Failure:
+def _complete_record(
+    tx: Transaction, record: Failure, row: Row, kind: Kind | None, now: int
+) -> Failure:
     [progress] = tx.rows("done_of_job", job_id=row["job_id"])
     return replace(
-        record, failed_at=now, failed_batch=row["item"], progress_at_failure=dict(progress)
+        record,
+        failed_at=now,
+        failed_phase=kind.phase if kind else record.failed_phase,
+        failed_batch=row["item"],
+        progress_at_failure=dict(progress),
     )
 
 

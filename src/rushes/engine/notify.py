@@ -10,8 +10,8 @@ from __future__ import annotations
 import logging
 import threading
 import time
-from collections.abc import Callable
-from typing import TYPE_CHECKING, Protocol, cast
+from collections.abc import Callable, Set
+from typing import TYPE_CHECKING, Protocol, TypeAlias, cast
 
 from rushes.store.database import Database
 
@@ -21,6 +21,9 @@ if TYPE_CHECKING:
 
 log = logging.getLogger(__name__)
 
+Wake: TypeAlias = Callable[[Set[str] | None], None]
+"""What a listener is: it is told the lanes that may have work, None for any."""
+
 COALESCE = 0.002
 BUSY_POLL, IDLE_POLL, BUSY_FOR = 0.005, 0.02, 60.0
 RECONNECT = 1.0
@@ -29,9 +32,9 @@ RECONNECT = 1.0
 class Notifier(Protocol):
     """Tells this process and others that lanes have work."""
 
-    def hint(self, _lanes: set[str]) -> None: ...
+    def hint(self, lanes: set[str]) -> None: ...
 
-    def listen(self, wake: Callable[[], None]) -> None:
+    def listen(self, wake: Wake) -> None:
         """Call `wake`, from any thread, whenever there may be work."""
 
     def close(self) -> None: ...
@@ -52,13 +55,13 @@ class _Local:
     """The part within the process: whoever listens here is called at once."""
 
     def __init__(self) -> None:
-        self._listeners: list[Callable[[], None]] = []
+        self._listeners: list[Wake] = []
         self._closed = threading.Event()
         self._threads: list[threading.Thread] = []
 
-    def wake(self) -> None:
+    def wake(self, lanes: Set[str] | None = None) -> None:
         for listener in self._listeners:
-            listener()
+            listener(lanes)
 
     def close(self) -> None:
         self._closed.set()
@@ -76,10 +79,10 @@ class SqliteNotifier(_Local):
         super().__init__()
         self._db = db
 
-    def hint(self, _lanes: set[str]) -> None:
-        self.wake()
+    def hint(self, lanes: set[str]) -> None:
+        self.wake(lanes)
 
-    def listen(self, wake: Callable[[], None]) -> None:
+    def listen(self, wake: Wake) -> None:
         self._listeners.append(wake)
         if not self._threads:
             self._start(self._watch, "rushes-watch")
@@ -101,14 +104,18 @@ class PostgresNotifier(_Local):
         super().__init__()
         self._db = db
         self._pending = threading.Event()
+        self._lanes: set[str] = set()
+        self._lock = threading.Lock()
 
-    def hint(self, _lanes: set[str]) -> None:
-        self.wake()
+    def hint(self, lanes: set[str]) -> None:
+        self.wake(lanes)
         if not any(thread.name == "rushes-notify" for thread in self._threads):
             self._start(self._send, "rushes-notify")
+        with self._lock:
+            self._lanes |= lanes
         self._pending.set()
 
-    def listen(self, wake: Callable[[], None]) -> None:
+    def listen(self, wake: Wake) -> None:
         self._listeners.append(wake)
         self._start(self._receive, "rushes-listen")
 
@@ -124,7 +131,10 @@ class PostgresNotifier(_Local):
                     while not self._closed.is_set():
                         self._pending.wait()
                         self._pending.clear()
-                        self._db.announce(connection)
+                        with self._lock:
+                            lanes, self._lanes = self._lanes, set()
+                        if lanes:
+                            self._db.announce(connection, lanes)
                         self._closed.wait(COALESCE)
             except Exception as error:  # hints are never worth a crash; polling goes on
                 log.info("notifier reconnects: %s", error)
@@ -137,8 +147,8 @@ class PostgresNotifier(_Local):
                     self._db.subscribe(connection)
                     self.wake()  # what was announced while nobody listened
                     while not self._closed.is_set():
-                        for _ in connection.notifies(timeout=0.5, stop_after=1):
-                            self.wake()
+                        for told in connection.notifies(timeout=0.5, stop_after=1):
+                            self.wake(set(told.payload.split(",")) if told.payload else None)
             except Exception as error:
                 log.info("listener reconnects: %s", error)
                 self._closed.wait(RECONNECT)

@@ -16,7 +16,7 @@ from rushes.engine.advance import job_failure, skip_children
 from rushes.engine.engine import Engine
 from rushes.engine.journal import Journal, record_attempts
 from rushes.engine.orchestrator import BATCH, advance
-from rushes.errors import ActiveJobExists, Conflict, Invalid, NotFound
+from rushes.errors import ActiveJobExists, ChangedMeanwhile, Conflict, Invalid, NotFound
 from rushes.store import jobs
 from rushes.store.database import Row, Transaction
 
@@ -72,12 +72,21 @@ def requeue(
     return engine.db.transact(work, now=now)
 
 
-def requeue_failed(engine: Engine, error_code: str, *, by: str | None = None) -> dict[str, int]:
+def requeue_failed(
+    engine: Engine,
+    error_code: str,
+    *,
+    step: str | None = None,
+    owner: str | None = None,
+    by: str | None = None,
+) -> dict[str, int]:
     """Try every job again that has a task in error with this code. Returns {job: tasks}.
 
     A job that cannot be tried again, because a newer one stands in its place, is left out.
     """
-    rows = engine.db.read(lambda tx: tx.rows("failed_with_code", code=error_code))
+    rows = engine.db.read(
+        lambda tx: tx.rows("failed_with_code", code=error_code, step=step, owner=owner)
+    )
     tried: dict[str, int] = {}
     for row in rows:
         with suppress(Conflict):
@@ -101,9 +110,9 @@ def set_priority(
         tx.run("lock_job", job_id=job_id)
         _reprioritise(tx, engine, job, priority)
         if not tx.rows("set_priority", id=job_id, priority=priority, version=version):
-            raise Conflict(
-                f"job {job_id} is {job.status}, or was changed meanwhile", status=job.status
-            )
+            if job.status not in FINISHED:
+                raise ChangedMeanwhile(f"job {job_id} was changed meanwhile", version=job.version)
+            raise Conflict(f"job {job_id} is {job.status}", status=job.status)
         journal = Journal()
         journal.add(EventType.JOB_PRIORITY, job_id, priority=priority)
         journal.write(tx)

@@ -16,7 +16,7 @@ from rushes.domain.event import EventType
 from rushes.domain.graph import MAX_NAME, check_json, check_text
 from rushes.domain.kind import stage_offer
 from rushes.domain.room import ROOM, Room
-from rushes.domain.worker import Mode
+from rushes.domain.worker import Mode, Usage
 from rushes.engine.engine import Engine, millis
 from rushes.engine.journal import Journal
 from rushes.errors import Conflict, Invalid
@@ -65,14 +65,17 @@ def free_name(engine: Engine, wanted: str) -> str:
     return next(name for name in names if name not in taken)
 
 
-def present(engine: Engine, owner: str, *, now: int | None = None) -> Mode:
+def present(
+    engine: Engine, owner: str, usage: Usage | None = None, *, now: int | None = None
+) -> Mode:
     """Say that a worker is there. Returns what is asked of it.
 
     Raises Conflict when another process has taken over the worker's name.
     """
 
     def work(tx: Transaction) -> Mode:
-        rows = tx.rows("heartbeat", owner=owner)
+        cpu, memory = usage or (None, None)
+        rows = tx.rows("heartbeat", owner=owner, cpu_percent=cpu, memory_percent=memory)
         if not rows:
             raise Conflict(f"another process works as {owner.partition('#')[0]} now")
         if rows[0]["offline_at"] is not None:

@@ -1,4 +1,4 @@
-"""Texts of a film as other programs take them: SubRip, WebVTT, JSON, lines. Pure.
+"""Texts of a film as other programs take them: SubRip, WebVTT, CSV, JSON, lines. Pure.
 
 Every text is a cue of its own, in the order of time. Several are on the screen at once, so cues
 overlap; both formats allow it, and players stack them.
@@ -6,12 +6,21 @@ overlap; both formats allow it, and players stack them.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+import csv as comma_separated
+import io
+import json
+from collections.abc import Callable, Iterable, Mapping
 from html import escape
 from typing import Any
 
 Texts = Iterable[Mapping[str, Any]]
-"""What `store.assets.texts` returns."""
+"""What `store.assets.texts` returns, or hits of a search as values."""
+
+COLUMNS = (
+    *("asset_id", "title", "source", "start", "end", "start_ms", "end_ms", "text", "language"),
+    *("confidence", "x", "y", "width", "height", "url"),
+)
+FORMULA = ("=", "+", "-", "@", "\t", "\r")
 
 
 def srt(texts: Texts) -> str:
@@ -50,6 +59,25 @@ def records(texts: Texts) -> list[dict[str, object]]:
     ]
 
 
+def csv(texts: Texts) -> str:
+    """Return the texts as a table, with the columns that they have.
+
+    A spreadsheet would run a cell that begins like a formula: such a text gets a quote before it.
+    """
+    rows = [_cells(text) for text in texts]
+    columns = [name for name in COLUMNS if not rows or name in rows[0]]
+    written = io.StringIO()
+    table = comma_separated.DictWriter(written, columns, extrasaction="ignore")
+    table.writeheader()
+    table.writerows(rows)
+    return written.getvalue()
+
+
+def as_json(texts: Texts) -> str:
+    """Return the texts as one JSON object."""
+    return json.dumps({"items": [dict(text) for text in texts]}, ensure_ascii=False)
+
+
 def lines(texts: Texts) -> list[str]:
     """Return a line for each text: from when to when, and what it says."""
     return [
@@ -70,6 +98,23 @@ def moment(milliseconds: int) -> str:
     return f"{start}:{rest // 1000:02}.{rest % 1000 // 100}"
 
 
+def _cells(text: Mapping[str, Any]) -> dict[str, object]:
+    times = {name: moment(text[f"{name}_ms"]) for name in ("start", "end")}
+    told = {**times, **text, **(text.get("box") or {})}
+    return {
+        name: _harmless(value) if isinstance(value, str) else value for name, value in told.items()
+    }
+
+
+def _harmless(cell: str) -> str:
+    """Return a cell that no spreadsheet takes for a formula.
+
+    >>> _harmless("=cmd()"), _harmless("a=b")
+    ("'=cmd()", 'a=b')
+    """
+    return f"'{cell}" if cell.startswith(FORMULA) else cell
+
+
 def _stamp(milliseconds: int, point: str) -> str:
     minutes, rest = divmod(milliseconds, 60_000)
     hours, minutes = divmod(minutes, 60)
@@ -84,3 +129,6 @@ def _line(text: str) -> str:
 def _entity(entity: Mapping[str, Any]) -> dict[str, object]:
     names = ("kind", "value", "normalized", "begins", "ends")
     return {name: entity[name] for name in names}
+
+
+FORMATS: dict[str, Callable[[Texts], str]] = {"csv": csv, "srt": srt, "vtt": vtt, "json": as_json}

@@ -2,6 +2,7 @@
 
 - versions that another one has taken the place of: their names first, then their files;
 - what attempts wrote that was never committed, or that lost its last name;
+- clips whose time is over;
 - deleted films, originals and all, when the time to restore them is over;
 - originals that arrived but whose transaction was not committed;
 - what is left of a film or a version that a process was removing when it died.
@@ -22,6 +23,7 @@ from pathlib import Path
 from uuid import UUID
 
 from rushes.engine.engine import millis
+from rushes.library import clips
 from rushes.library.library import Library
 from rushes.store.database import Row, Transaction
 
@@ -37,6 +39,7 @@ ATTEMPT = re.compile(r"(\d+)-(\d+)")
 class Collected:
     versions: int = 0
     attempts: int = 0
+    clips: int = 0
     assets: int = 0
     originals: int = 0
 
@@ -48,6 +51,7 @@ def run_once(library: Library, *, now: int | None = None) -> Collected:
             return Collected()
         library.storage.empty_trash()
         report = Collected(versions=_superseded(library, now), assets=_deleted(library, now))
+        report.clips = clips.expire(library, now=now)
         _leftovers(library)
         for folder, paths in abandoned(library, library.keep_abandoned):
             _sweep(library, folder, paths)
@@ -100,7 +104,7 @@ def _deleted(library: Library, now: int | None) -> int:
     def work(tx: Transaction) -> list[str]:
         rows = tx.rows("purgeable_assets", keep_ms=keep_ms, n=BATCH)
         for row in rows:
-            for table in ("spans", "artifacts", "renditions", "versions", "asset"):
+            for table in ("spans", "clips", "artifacts", "renditions", "versions", "asset"):
                 tx.run(f"purge_{table}", id=row["id"])
         return [row["id"] for row in rows]
 

@@ -125,14 +125,18 @@ def pictures() -> Iterator[bytes]:
     """Draw the frames one by one; a still picture only once."""
     drawn: tuple[object, bytes] = (None, b"")
     for number in range(FRAMES):
-        t_ms = number * 1000 / FPS
-        scene = next(scene for scene in SCENES if t_ms < scene.end_ms)
-        lines = tuple(line for line in LINES if line.start_ms <= t_ms < line.end_ms)
-        shift = int(t_ms * DRIFT / 1000) if scene.moves else 0
-        look = (scene, lines, shift)
+        look = look_of(number)
         if look != drawn[0]:
-            drawn = (look, draw(scene, lines, shift).tobytes())
+            drawn = (look, draw(*look).tobytes())
         yield drawn[1]
+
+
+def look_of(number: int) -> tuple[Scene, tuple[Line, ...], int]:
+    """Return what a frame shows: its scene, its lines, and how far the scene has moved."""
+    t_ms = number * 1000 / FPS
+    scene = next(scene for scene in SCENES if t_ms < scene.end_ms)
+    lines = tuple(line for line in LINES if line.start_ms <= t_ms < line.end_ms)
+    return scene, lines, int(t_ms * DRIFT / 1000) if scene.moves else 0
 
 
 def draw(scene: Scene, lines: tuple[Line, ...], shift: int) -> Image.Image:

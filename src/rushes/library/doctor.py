@@ -40,6 +40,7 @@ CHECKS = (
     Check("doctor_pointers", "I7", "the published version is not there, or not closed"),
     Check("doctor_unowned", "I9", "belongs to no film, or to no version of it"),
     Check("doctor_texts", "I15", "belongs to no film, or to no text of it"),
+    Check("doctor_index", "I15", "is in the texts or in the index of the search, not in both"),
 )
 LATE = timedelta(hours=1)
 """So long after its time a file should be collected, if anybody does it."""
@@ -71,7 +72,7 @@ def _all(tx: Transaction) -> Sequence[Row]:
 
 
 def _newest(tx: Transaction) -> Sequence[Row]:
-    return tx.rows("list_assets", deleted=False, before=None, n=SAMPLE)
+    return tx.rows("list_assets", deleted=False, after=None, owner=None, n=SAMPLE)
 
 
 def _look_at(tx: Transaction, id: str) -> Film:

@@ -1,6 +1,6 @@
 """What a person may do to a film besides making it: name it, delete it, take that back.
 
-A deleted film is hidden at once and its job is stopped; its files stay until the time to restore
+A deleted film is hidden at once and its jobs are stopped; its files stay until the time to restore
 it is over (`collect.py`).
 """
 
@@ -11,11 +11,14 @@ from contextlib import suppress
 from dataclasses import dataclass
 
 from rushes.domain.asset import Asset
+from rushes.domain.event import EventType
 from rushes.domain.job import FINISHED, Status
 from rushes.engine import operator
 from rushes.engine.engine import millis
-from rushes.errors import Conflict
+from rushes.errors import ChangedMeanwhile, Conflict
+from rushes.library import indexing
 from rushes.library.library import Library
+from rushes.library.news import tell
 from rushes.library.upload import check_words
 from rushes.store import assets
 from rushes.store.database import Transaction
@@ -54,11 +57,11 @@ def edit(
             revision=revision,
         )
         if not changed:
-            raise Conflict(
-                f"video {asset_id} was changed meanwhile",
-                revision=asset.revision,
-                hint="look at it again, then decide",
+            raise ChangedMeanwhile(
+                f"video {asset_id} was changed meanwhile", revision=asset.revision
             )
+        indexing.describe(tx, asset_id)
+        tell(tx, EventType.VIDEO_CHANGED, asset_id)
         return assets.get(tx, asset_id)
 
     return library.db.transact(work, now=now)
@@ -67,7 +70,7 @@ def edit(
 def delete(
     library: Library, asset_id: str, *, by: str | None = None, now: int | None = None
 ) -> Deleted:
-    """Hide a film and stop the job that works on it. Raises Conflict if it is deleted.
+    """Hide a film and stop the jobs that work on it. Raises Conflict if it is deleted.
 
     In this order: once it is hidden, nobody can begin another job.
     """
@@ -76,13 +79,15 @@ def delete(
         asset = assets.get(tx, asset_id)
         if not tx.rows("delete_asset", id=asset_id):
             raise Conflict(f"video {asset.id} is deleted already")
+        indexing.hide(tx, asset_id)
+        tell(tx, EventType.VIDEO_DELETED, asset_id)
         return assets.get(tx, asset_id)
 
     asset = library.db.transact(work, now=now)
     stopped = active_job(library, asset_id)
-    if stopped is not None:
+    for job_id in filter(None, (stopped, *_clip_jobs(library, asset_id))):
         with suppress(Conflict):  # it ended by itself
-            operator.kill(library.engine, stopped, name=by, reason="the video was deleted", now=now)
+            operator.kill(library.engine, job_id, name=by, reason="the video was deleted", now=now)
     return Deleted(asset=asset, purged_at=purged_at(library, asset), stopped_job=stopped)
 
 
@@ -93,6 +98,8 @@ def restore(library: Library, asset_id: str, *, now: int | None = None) -> Asset
         asset = assets.get(tx, asset_id)
         if not tx.rows("restore_asset", id=asset_id):
             raise Conflict(f"video {asset.id} is not deleted")
+        indexing.show(tx, asset_id)
+        tell(tx, EventType.VIDEO_RESTORED, asset_id)
         return assets.get(tx, asset_id)
 
     return library.db.transact(work, now=now)
@@ -114,3 +121,10 @@ def active_job(library: Library, asset_id: str) -> str | None:
         return None
 
     return library.db.read(work)
+
+
+def _clip_jobs(library: Library, asset_id: str) -> list[str]:
+    """Return the jobs that cut clips out of a film now."""
+    return library.db.read(
+        lambda tx: [row["id"] for row in tx.rows("open_clip_jobs", asset_id=asset_id)]
+    )

@@ -88,7 +88,7 @@ def _lay_out(library: Library, order: Order) -> None:
     folder = storage.root / name_of(order.asset_id, order.version, "")
     playlists = {folder / name: text for name, text in order.playlists.items()}
     if order.is_current and MASTER in order.playlists:
-        master = _from_above(order.playlists[MASTER], order.version)
+        master = from_above(order.playlists[MASTER], order.version)
         playlists[folder.parent / MASTER] = master
     for target, text in playlists.items():
         _replace(target, text)
@@ -97,7 +97,7 @@ def _lay_out(library: Library, order: Order) -> None:
         storage.sync_way_to(*links)
 
 
-def _from_above(master: str, version: int) -> str:
+def from_above(master: str, version: int) -> str:
     """Return the master playlist as it reads one folder further up."""
     lines = master.replace('URI="', f'URI="v{version}/').splitlines()
     return (

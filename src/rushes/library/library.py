@@ -21,6 +21,8 @@ class Library:
     keep_superseded: timedelta = timedelta(hours=1)
     keep_deleted: timedelta = timedelta(days=30)
     keep_abandoned: timedelta = timedelta(hours=24)
+    keep_clips: timedelta = timedelta(days=30)
+    longest_clip: timedelta = timedelta(minutes=30)
 
     @property
     def db(self) -> Database:

@@ -1,9 +1,12 @@
 """The graphs as data. Read it second, after domain/task.py.
 
-    probe ─┬─ thumbnail, storyboard ────────────────────┐
-           ├─ audio x tracks ─────┐                     │
-           ├─ transcode x chunks ─┴─ playlist ──────────┴─ finalize    the film is ready
+    probe ─┬─ thumbnail ──────────────────────────┐
+           ├─ audio x tracks ───────┐             │
+           ├─ transcode x chunks ─┬─┴─ playlist ──┼─ finalize          the film is ready
+           │                      └─ storyboard ──┘
            └─ sample x parts ─ ocr x batches ─ index                   its text is searchable
+
+    clip                                                               a job of its own
 
 A film is playable long before `finalize`: its playlists grow with every chunk. The lower branch
 and the pictures beside it are optional: without them the film is complete, with a warning.
@@ -11,13 +14,14 @@ and the pictures beside it are optional: without them the film is complete, with
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass, replace
 from typing import Literal
 
 from rushes.domain.graph import Boost, Step
 from rushes.media.ocr import Options as OcrOptions
 
-VIDEO = "video"
+VIDEO, CLIP = "video", "clip"
 
 Steps = dict[str, Step]
 
@@ -37,7 +41,9 @@ def film(asset_id: str, source_key: str, options: Options) -> Steps:
     of_asset = {"asset": asset_id}
     beside = {
         "thumbnail": Step(after=("probe",), params=of_asset, optional=True, boost=Boost.ALL),
-        "storyboard": Step(after=("probe",), params=of_asset, optional=True, weight=2),
+        "storyboard": Step(
+            after=("probe", "transcode"), params=of_asset, optional=True, boost=Boost.ALL, weight=2
+        ),
         "audio": Step(after=("probe",), params=of_asset, each="tracks", boost=Boost.ALL, weight=5),
     }
     steps = {**qualities(asset_id, source_key, options.qualities), **beside}
@@ -60,6 +66,11 @@ def qualities(asset_id: str, source_key: str, wanted: tuple[str, ...] | None) ->
     }
 
 
+def clip(params: Mapping[str, object]) -> Steps:
+    """Return the one step that cuts a clip. Somebody waits for it, so it goes first."""
+    return {"clip": Step(params=params, boost=Boost.ALL)}
+
+
 def text(asset_id: str, options: Options) -> Steps:
     """Return the steps that read what is on the screen; they follow `probe` of the same job."""
     of_asset = {"asset": asset_id}
@@ -73,5 +84,5 @@ def text(asset_id: str, options: Options) -> Steps:
             optional=True,
             weight=30,
         ),
-        "index": Step(after=("ocr",), params=of_asset, optional=True),
+        "index": Step(after=("probe", "ocr"), params=of_asset, optional=True),
     }

@@ -7,6 +7,7 @@ What is wrong raises ValueError: the task fails, and nothing of it is written.
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from functools import partial
@@ -14,13 +15,18 @@ from typing import TypeVar
 
 from pydantic import BaseModel, TypeAdapter
 
-from rushes.domain.artifact import Artifact, attempt_folder, is_key, name_of
+from rushes.domain.artifact import Artifact, attempt_folder, clip_name, is_key, name_of
+from rushes.domain.asset import QualityStatus
 from rushes.engine.engine import Finished, Projection
-from rushes.library import playback
+from rushes.library import indexing, playback
+from rushes.library.indexing import Line, Source
+from rushes.media.decision import TRUNCATED
 from rushes.media.rendition import Rendition
-from rushes.media.source import Source
+from rushes.media.source import Source as Film
+from rushes.media.text import clean
 from rushes.stages import (
     audio,
+    clip,
     finalize,
     index,
     ocr,
@@ -34,7 +40,8 @@ from rushes.stages import (
 from rushes.storage.local import LocalStorage
 from rushes.store.database import Transaction
 
-SOURCE = TypeAdapter(Source)
+SOURCE = TypeAdapter(Film)
+NO_VERSION = 0
 M = TypeVar("M", bound=BaseModel)
 
 
@@ -60,6 +67,7 @@ def projections(storage: LocalStorage) -> dict[str, Projection]:
         "sample": partial(_project, sample.Result, _kept),
         "ocr": partial(_project, ocr.Result, _kept),
         "index": partial(_project, index.Result, partial(_indexed, storage)),
+        "clip": _clipped,
     }
 
 
@@ -94,6 +102,7 @@ def _planned(tx: Transaction, target: Target, result: probe.Result) -> None:
         version=target.version,
         renditions=[*_pictures(result), *_sounds(result)],
     )
+    indexing.put_chapters(tx, target.asset_id, result.source.chapters)
 
 
 def _pictures(result: probe.Result) -> Iterator[dict[str, object]]:
@@ -188,9 +197,25 @@ def _closed(tx: Transaction, target: Target, _result: playlist.Result) -> None:
 
 def _published(tx: Transaction, target: Target, _result: finalize.Result) -> None:
     """Switch the one pointer. Whoever plays the older version has a while to end."""
+    items = [{"code": code, "message": message} for code, message in _reported(tx, target)]
+    tx.run("report_items", id=target.task.job_id, items=json.dumps(items))
     if tx.rows("publish", id=target.asset_id, n=target.version):
         tx.run("mark_published", id=target.asset_id, n=target.version)
         tx.run("supersede", id=target.asset_id, n=target.version)
+
+
+def _reported(tx: Transaction, target: Target) -> Iterator[tuple[str, str]]:
+    """Yield what the owner should know of a film that is ready all the same."""
+    [asset] = tx.rows("asset", id=target.asset_id)
+    for damage in json.loads(asset["source"])["damage"]:
+        if damage == TRUNCATED:
+            yield "SOURCE_TRUNCATED", "the file ends too early: this is the film as far as it goes"
+        else:
+            yield "SOURCE_CORRUPT", f"the file is damaged: {damage}"
+    for row in tx.rows("renditions", asset_id=target.asset_id, version=target.version):
+        if row["status"] == QualityStatus.FAILED:
+            code, _, message = row["error"].partition(": ")
+            yield code, f"{row['name']} failed: {message}"
 
 
 def _kept(
@@ -204,48 +229,68 @@ def _kept(
 
 def _indexed(storage: LocalStorage, tx: Transaction, target: Target, result: index.Result) -> None:
     _keep(tx, target, result.artifacts)
-    tx.run("purge_spans", id=target.asset_id)
-    if result.key is not None:
-        _check_key(target, result.key)
-        lines = storage.existing(result.key).read_text("utf-8").splitlines()
-        _write_texts(tx, target.asset_id, [index.Found.model_validate_json(line) for line in lines])
+    indexing.drop(tx, target.asset_id, (Source.SCREEN, Source.EMBEDDED))
+    found = _read(storage, target, index.Found, result.key)
+    _write_texts(tx, target.asset_id, found)
+    said = _read(storage, target, index.Said, result.subtitles_key)
+    indexing.put(tx, target.asset_id, [_cue(one) for one in said])
     tx.run("mark_searchable", id=target.asset_id)
 
 
+def _clipped(tx: Transaction, task: Finished) -> None:
+    """Commit the one file of a clip. One that was deleted meanwhile gets none: it is collected."""
+    result = clip.Result.model_validate_json(task.result)
+    [file] = result.artifacts
+    for row in tx.rows("clip_of_job", job_id=task.job_id):
+        target = Target(row["asset_id"], NO_VERSION, task)
+        _check_key(target, file.key)
+        _add(tx, target, [file._replace(name=clip_name(row["asset_id"], row["id"]))])
+        tx.run(
+            "clip_ready",
+            id=row["id"],
+            made=result.made.model_dump_json(),
+            actual_start=result.made.start_ms,
+            actual_end=result.made.end_ms,
+        )
+
+
+def _read(storage: LocalStorage, target: Target, model: type[M], key: str | None) -> list[M]:
+    """Read the lines of a file that an attempt made, if it made it."""
+    if key is None:
+        return []
+    _check_key(target, key)
+    lines = storage.existing(key).read_text("utf-8").split("\n")
+    return [model.model_validate_json(line) for line in lines if line]
+
+
 def _write_texts(tx: Transaction, asset_id: str, found: list[index.Found]) -> None:
-    added = tx.rows("add_spans", asset_id=asset_id, spans=[_span_row(one) for one in found])
+    ids = indexing.put(tx, asset_id, [_line(one) for one in found])
     entities = [
         {
-            "span_id": row["id"],
+            "span_id": id,
             "kind": entity.kind,
             "value": entity.value,
             "normalized": entity.normalized,
             "begins": entity.start,
             "ends": entity.end,
         }
-        for row, one in zip(added, found, strict=True)
+        for id, one in zip(ids, found, strict=True)
         for entity in one.entities
     ]
     if entities:
         tx.run("add_entities", asset_id=asset_id, entities=entities)
 
 
-def _span_row(found: index.Found) -> dict[str, object]:
+def _line(found: index.Found) -> Line:
     span = found.span
-    x, y, width, height = span.box
-    return {
-        "start_ms": span.start_ms,
-        "end_ms": span.end_ms,
-        "text": span.text,
-        "normalized": span.normalized,
-        "hash": span.hash,
-        "confidence": span.confidence,
-        "x": x,
-        "y": y,
-        "width": width,
-        "height": height,
-        "language": span.language,
-    }
+    times = (span.start_ms, span.end_ms)
+    return Line(Source.SCREEN, *times, span.text, span.language, span.confidence, span.box)
+
+
+def _cue(said: index.Said) -> Line:
+    if said.start_ms >= said.end_ms:
+        raise ValueError("a cue ends before it begins")
+    return Line(Source.EMBEDDED, said.start_ms, said.end_ms, clean(said.text), said.language)
 
 
 def _keep(tx: Transaction, target: Target, artifacts: Iterable[Artifact]) -> None:
@@ -256,14 +301,18 @@ def _keep(tx: Transaction, target: Target, artifacts: Iterable[Artifact]) -> Non
         name = name_of(target.asset_id, target.version, made.name)
         if not is_key(name):
             raise ValueError(f"{made.name!r} is not the name of a file")
-        rows.append({**made._asdict(), "name": name})
+        rows.append(made._replace(name=name))
+    _add(tx, target, rows)
+
+
+def _add(tx: Transaction, target: Target, artifacts: Iterable[Artifact]) -> None:
     tx.run(
         "add_artifacts",
         asset_id=target.asset_id,
         version=target.version,
         task_id=target.task.id,
         epoch=target.task.epoch,
-        artifacts=rows,
+        artifacts=[made._asdict() for made in artifacts],
     )
 
 

@@ -10,21 +10,22 @@ import hashlib
 import json
 import os
 import shutil
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import IO, Literal
 
 from rushes.domain.artifact import source_key
 from rushes.domain.failure import clean
-from rushes.domain.graph import NORMAL, JobRequest, check_priority, check_text
+from rushes.domain.graph import NORMAL, JobRequest, check_text, validate
 from rushes.domain.room import amount
 from rushes.engine import submit
 from rushes.errors import Conflict, DuplicateOf, Invalid, KeyReused, Permanent
-from rushes.library import pipelines
+from rushes.library import indexing, pipelines
 from rushes.library.library import Library
 from rushes.library.pipelines import VIDEO, Options
 from rushes.media import admit
+from rushes.observability import failpoints
 from rushes.store.database import Transaction
 from rushes.store.ids import new_id
 
@@ -35,7 +36,10 @@ EXTENSIONS = 10  # characters of an extension that is kept
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Upload:
-    """A film and what a person says about it. The file's own name is text, never a path."""
+    """A film and what a person says about it. The file's own name is text, never a path.
+
+    `sha256` is what its content must have.
+    """
 
     path: Path
     filename: str | None = None
@@ -46,10 +50,15 @@ class Upload:
     options: Options = field(default_factory=Options)
     idempotency_key: str | None = None
     duplicate: Literal["refuse", "allow"] = "refuse"
+    sha256: str | None = None
 
     @property
     def name(self) -> str:
         return clean(self.filename or self.path.name, 255)
+
+    def key(self, asset_id: str) -> str:
+        """Where the original of this asset lies."""
+        return source_key(asset_id, _extension(self.name))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -66,32 +75,62 @@ def add(library: Library, upload: Upload, *, now: int | None = None) -> Added:
     """
     check(library, upload)
     asset_id = new_id()
-    key = source_key(asset_id, _extension(upload.name))
+    key = upload.key(asset_id)
     sha256, size = _bring(library, upload.path, key)
+    failpoints.hit("upload.after_rename")
     try:
-        added = library.db.transact(
-            lambda tx: _add(tx, library, upload, asset_id, key, sha256, size), now=now
-        )
-    except (Conflict, Invalid):  # after any other error the commit may have taken effect
+        check_content(upload, sha256)
+        added = library.db.transact(entry(library, upload, asset_id, sha256, size), now=now)
+    except (Conflict, Invalid, Permanent):  # after another error it may have been committed
         library.storage.delete(key)
         raise
+    failpoints.hit("upload.after_db")
     if not added.created:
         library.storage.delete(key)
     return added
 
 
+def entry(
+    library: Library, upload: Upload, asset_id: str, sha256: str, size: int
+) -> Callable[[Transaction], Added]:
+    """Return the transaction that makes a film of an original that lies in its place."""
+    key = upload.key(asset_id)
+    return lambda tx: _add(tx, library, upload, asset_id, key, sha256, size)
+
+
 def check(library: Library, upload: Upload) -> None:
     """Refuse what can be refused before a byte is copied: the one check of all doors."""
-    check_priority(upload.priority)
-    check_words(upload.title, upload.tags)
+    check_wishes(library, upload)
     admit.check_file(upload.path, library.caps)
-    need = upload.path.stat().st_size + library.reserve_bytes
+    check_room(library, upload.path.stat().st_size)
+
+
+def check_wishes(library: Library, upload: Upload) -> None:
+    """Refuse what a person asks for if it cannot become a job."""
+    check_words(upload.title, upload.tags)
+    nobody = new_id()
+    validate(_request(upload, nobody, upload.key(nobody), nobody), library.engine.kinds)
+
+
+def check_room(library: Library, need: int) -> None:
+    """Refuse a film of so many bytes if the disk would then be full."""
     free = library.storage.free_bytes()
+    need += library.reserve_bytes
     if free < need:
         raise Permanent(
             f"the disk has {amount(free)} free; this film needs {amount(need)}",
             error_code="DISK_FULL",
             hint="make room in the data folder, or set RUSHES_DATA to a larger disk",
+        )
+
+
+def check_content(upload: Upload, sha256: str) -> None:
+    """Refuse a film that is not the one that was announced."""
+    if upload.sha256 not in (None, sha256):
+        raise Permanent(
+            f"the film has SHA-256 {sha256}, not {upload.sha256} as announced",
+            error_code="SOURCE_CORRUPT",
+            hint="send it again",
         )
 
 
@@ -142,6 +181,8 @@ def _add(  # noqa: PLR0913  (what one row is made of)
     sha256: str,
     size: int,
 ) -> Added:
+    for version in tx.rows("versions", asset_id=asset_id):  # the answer to a commit was lost
+        return Added(asset_id=asset_id, job_id=version["job_id"])
     known = _known_by_key(tx, upload, sha256)
     if known is not None:
         return known
@@ -163,24 +204,25 @@ def _add(  # noqa: PLR0913  (what one row is made of)
         bytes=size,
         sha256=sha256,
     )
+    indexing.describe(tx, asset_id)
     job_id = new_id()
     tx.rows("add_version", asset_id=asset_id, job_id=job_id, options=_dump(upload.options))
-    submit.add(
-        tx,
-        library.engine,
-        JobRequest(
-            id=job_id,
-            kind=VIDEO,
-            steps=pipelines.film(asset_id, key, upload.options),
-            label=(upload.title or upload.name)[:500],
-            owner=upload.owner or None,
-            priority=upload.priority,
-            spec={"asset": asset_id},
-            dedupe_key=f"asset:{asset_id}",
-            idempotency_key=upload.idempotency_key,
-        ),
-    )
+    submit.add(tx, library.engine, _request(upload, asset_id, key, job_id))
     return Added(asset_id=asset_id, job_id=job_id)
+
+
+def _request(upload: Upload, asset_id: str, key: str, job_id: str) -> JobRequest:
+    return JobRequest(
+        id=job_id,
+        kind=VIDEO,
+        steps=pipelines.film(asset_id, key, upload.options),
+        label=(upload.title or upload.name)[:500],
+        owner=upload.owner or None,
+        priority=upload.priority,
+        spec={"asset": asset_id},
+        dedupe_key=f"asset:{asset_id}",
+        idempotency_key=upload.idempotency_key,
+    )
 
 
 def _known_by_key(tx: Transaction, upload: Upload, sha256: str) -> Added | None:

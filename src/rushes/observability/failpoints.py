@@ -15,7 +15,7 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from rushes.errors import Invalid, Unavailable
+from rushes.errors import Invalid, RushesError, Unavailable
 
 NAMES = frozenset(
     {
@@ -33,10 +33,14 @@ NAMES = frozenset(
         "recovery.between_select_update",
         "orchestrator.before_advance",
         "orchestrator.after_advance",
+        "upload.after_write",
+        "upload.after_rename",
+        "upload.after_db",
+        *(f"encode.{lines}p" for lines in (2160, 1440, 1080, 720, 480, 360)),
     }
 )
 _ENTRY = re.compile(
-    r"(?P<name>[a-z_.]+)=(?P<action>error|kill|delay)(:(?P<argument>[0-9]+))?(@(?P<only>[0-9]+))?"
+    r"(?P<name>[a-z0-9_.]+)=(?P<action>error|kill|delay)(:(?P<argument>[0-9]+))?(@(?P<only>[0-9]+))?"
 )
 
 
@@ -67,8 +71,8 @@ def call(name: str, action: Callable[[], None] | None) -> None:
         _called[name] = action
 
 
-def hit(name: str) -> None:
-    """Mark a place. Does nothing unless a test armed it."""
+def hit(name: str, error: type[RushesError] = Unavailable) -> None:
+    """Mark a place, and say which error is to be expected there. Does nothing unless armed."""
     if not _armed and not _called:
         return
     if name in _called:
@@ -78,16 +82,16 @@ def hit(name: str) -> None:
         return
     failpoint.reached += 1
     if failpoint.only is None or failpoint.only == failpoint.reached:
-        _act(name, failpoint)
+        _act(name, failpoint, error)
 
 
-def _act(name: str, failpoint: Failpoint) -> None:
+def _act(name: str, failpoint: Failpoint, error: type[RushesError]) -> None:
     if failpoint.action == "kill":
         os.kill(os.getpid(), signal.SIGKILL)
     elif failpoint.action == "delay":
         time.sleep(failpoint.argument / 1000)
     else:
-        raise Unavailable(f"failpoint {name}")
+        raise error(f"failpoint {name}")
 
 
 def _parse(entry: str) -> tuple[str, Failpoint]:

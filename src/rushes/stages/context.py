@@ -204,8 +204,10 @@ class TaskContext:
 
     def close(self, *, kept: bool) -> None:
         """Remove what the attempt left on this machine; what it made, too, unless it is kept."""
-        if self._files is not None and not kept:
-            self._files.discard()
+        if self._files is not None:
+            if not kept:
+                self._files.discard()
+            self._files.close()
         if self._scratch is not None:
             shutil.rmtree(self._scratch, ignore_errors=True)
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Protocol
 
@@ -15,6 +15,9 @@ class Files(Protocol):
     def fetch(self, key: str) -> Path:
         """Return a file to read. It is not the stage's to change. Raises NotFound."""
 
+    def sizes(self, keys: Sequence[str]) -> dict[str, int]:
+        """Return how long files are that are there, without bringing them here."""
+
     def folder(self, asset_id: str) -> Path:
         """Return the folder of this attempt. Nobody looks there until its files are committed."""
 
@@ -23,3 +26,6 @@ class Files(Protocol):
 
     def discard(self) -> None:
         """Remove what the attempt made; called when it did not end well."""
+
+    def close(self) -> None:
+        """Leave nothing behind on this machine but what was kept."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pydantic import BaseModel
 
+from rushes.domain.failure import Phase
 from rushes.stages import playlist
 from rushes.stages.context import TaskContext
 from rushes.stages.registry import stage
@@ -17,6 +18,6 @@ class Result(BaseModel):
     complete: list[str]
 
 
-@stage("finalize", params=Params)
+@stage("finalize", params=Params, lane="media", phase=Phase.FINALIZING)
 def run(task: TaskContext) -> Result:
     return Result(complete=task.result(playlist.Result, "playlist").complete)

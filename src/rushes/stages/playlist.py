@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pydantic import BaseModel
 
+from rushes.domain.failure import Phase
 from rushes.media import check, playlist, rendition
 from rushes.media.rendition import MASTER, Rendition
 from rushes.stages import audio, probe, transcode
@@ -21,14 +22,15 @@ class Result(BaseModel):
     complete: list[str]
 
 
-@stage("playlist", params=Params)
+@stage("playlist", params=Params, lane="media", phase=Phase.FINALIZING)
 def run(task: TaskContext) -> Result:
     film = task.result(probe.Result, "probe")
     chunks = task.results_of(transcode.Result, "transcode")
     sounds = task.results_of(audio.Result, "audio")
     kept = [file for chunk in chunks for file in chunk.artifacts]
     kept += [file for sound in sounds for file in sound.artifacts]
-    sizes = {file.name: task.files.fetch(file.key).stat().st_size for file in kept}
+    found = task.files.sizes([file.key for file in kept])
+    sizes = {file.name: found[file.key] for file in kept}
 
     parts = [part for chunk in chunks for part in chunk.renditions]
     names = [rung.name for rung in film.rungs if _is_whole(rung.name, parts, film.grid.segments)]

@@ -7,6 +7,7 @@ from dataclasses import replace
 from pydantic import BaseModel
 
 from rushes.domain.artifact import Artifact
+from rushes.domain.failure import Phase
 from rushes.domain.room import ROOM
 from rushes.errors import Permanent
 from rushes.media import audio, hls, ladder, plan, probe, sample
@@ -57,7 +58,7 @@ class Result(BaseModel):
     artifacts: list[Artifact]
 
 
-@stage("probe", params=Params, needs={ROOM})
+@stage("probe", params=Params, lane="media", phase=Phase.INIT, needs={ROOM})
 def run(task: TaskContext) -> Result:
     params = task.params(Params)
     path, folder = task.files.fetch(params.source_key), task.files.folder(params.asset)

@@ -1,13 +1,11 @@
 """Runs one program in a process group of its own and keeps the end of what it prints.
 
-The group dies with the worker: on Linux the kernel kills the program when the thread that
-started it is gone (`setpriv --pdeathsig`), so a worker killed with -9 leaves no child.
+The group dies with the worker, so one that is killed with -9 leaves no child.
 """
 
 from __future__ import annotations
 
 import os
-import shutil
 import signal
 import subprocess
 import threading
@@ -15,8 +13,9 @@ import time
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
-from functools import cache
 from typing import IO
+
+from rushes.media.isolation import dying_with_us
 
 TAIL_BYTES = 65_536
 CHUNK = 65_536
@@ -65,7 +64,7 @@ def run(
     """Run `command` to its end. `on_start` gets the process, to stop its group if need be."""
     started_at, start = time.time_ns() // 1_000_000, time.monotonic()
     with subprocess.Popen(
-        [*dying_with_us(), *command],
+        dying_with_us(command),
         cwd=cwd,
         stdin=subprocess.DEVNULL,
         stdout=subprocess.PIPE,
@@ -91,10 +90,3 @@ def stop_group(process: subprocess.Popen[bytes]) -> None:
     """Kill the program and everything it started. Its output is thrown away, so no mercy."""
     with suppress(ProcessLookupError, PermissionError):
         os.killpg(process.pid, signal.SIGKILL)
-
-
-@cache
-def dying_with_us() -> tuple[str, ...]:
-    """Return what to put before a command so that the kernel ends it with this process."""
-    setpriv = shutil.which("setpriv")
-    return (setpriv, "--pdeathsig", "KILL", "--") if setpriv else ()

@@ -19,6 +19,7 @@ from importlib.metadata import entry_points
 
 from pydantic import BaseModel, ValidationError
 
+from rushes.domain.failure import Phase
 from rushes.domain.kind import DEFAULT_LANE, Kind, accept_anything
 from rushes.domain.retry import LIGHT, Backoff
 from rushes.errors import Invalid
@@ -52,6 +53,7 @@ def stage(  # noqa: PLR0913  (a declaration: every word is a keyword)
     short: bool = False,
     backoff: Backoff = LIGHT,
     max_attempts: int = 3,
+    phase: Phase = Phase.PROCESSING,
     stall: timedelta = timedelta(minutes=10),
     hard_limit: timedelta = timedelta(hours=4),
 ) -> Callable[[Run], Run]:
@@ -65,6 +67,7 @@ def stage(  # noqa: PLR0913  (a declaration: every word is a keyword)
         short=short,
         backoff=backoff,
         max_attempts=max_attempts,
+        phase=phase,
         stall=stall,
         hard_limit=hard_limit,
         check=accept_anything if params is None else _checker(params),

@@ -25,7 +25,7 @@ class Result(BaseModel):
     artifacts: list[Artifact]
 
 
-@stage("thumbnail", params=Params, needs={ROOM})
+@stage("thumbnail", params=Params, lane="media", needs={ROOM})
 def run(task: TaskContext) -> Result:
     params = task.params(Params)
     film = task.result(probe.Result, "probe")

@@ -9,10 +9,12 @@ from pydantic import BaseModel
 from rushes.domain.artifact import Artifact
 from rushes.domain.retry import HEAVY
 from rushes.domain.room import ROOM
+from rushes.errors import ToolFailed
 from rushes.media import hls
-from rushes.media.encoders import Tools
+from rushes.media.encoders import X264, Tools
 from rushes.media.hls import Failure
-from rushes.media.plan import Chunk
+from rushes.media.ladder import Rung
+from rushes.media.plan import Chunk, Grid
 from rushes.media.rendition import Rendition
 from rushes.observability import failpoints
 from rushes.stages import probe
@@ -30,6 +32,14 @@ class Result(BaseModel):
     renditions: tuple[Rendition, ...]
     failures: tuple[Failure, ...]
     artifacts: list[Artifact]
+
+
+class Marked(X264):
+    """The usual encoder, with a place for each rung where a test may make it fail."""
+
+    def options(self, rung: Rung, grid: Grid) -> list[str]:
+        failpoints.hit(f"encode.{rung.name}", ToolFailed)
+        return super().options(rung, grid)
 
 
 @stage(
@@ -53,7 +63,7 @@ def run(task: TaskContext) -> Result:
         piece,
         folder=folder,
         separately=task.is_last_attempt,
-        tools=Tools(watch=TaskWatch(task, "transcode")),
+        tools=Tools(encoder=Marked(), watch=TaskWatch(task, "transcode")),
     )
     names = [name for made in encoded.renditions for name in _kept(made, params.chunk)]
     return Result(

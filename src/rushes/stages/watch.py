@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 
 from rushes.media.sandbox import Output, Watch
+from rushes.observability import failpoints
 from rushes.stages.context import TaskContext
 from rushes.stages.process import Execution
 
@@ -19,12 +20,14 @@ class TaskWatch(Watch):
         self._last = last
 
     def tick(self) -> None:
+        failpoints.hit("stage.after_spawn")
         self._task.check()
 
     def progress(self, fraction: float) -> None:
         self._task.progress(self._first + (self._last - self._first) * fraction)
 
     def ran(self, output: Output) -> None:
+        failpoints.hit("stage.after_exit")
         ended_at = time.time_ns() // 1_000_000
         self._task.executions.append(
             Execution(

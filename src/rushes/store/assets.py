@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import json
+from collections import Counter
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
-from rushes.domain.asset import Asset, Quality, QualityStatus
+from rushes.domain.asset import Asset, AssetStatus, Quality, QualityStatus, status_of
 from rushes.domain.job import Status
 from rushes.errors import Invalid, NotFound
 from rushes.store.database import Row, Transaction
-from rushes.store.jobs import HEX, SHORTEST
+from rushes.store.jobs import HEX, SHORTEST, WHOLE, is_id
 
 HINT = "rushes list shows them"
 
@@ -22,14 +24,19 @@ def get(tx: Transaction, asset_id: str) -> Asset:
     return from_row(rows[0])
 
 
-def find(tx: Transaction, text: str) -> str:
-    """Return the id of the one asset whose id begins or ends with `text`; `@last` is the newest."""
+def find(tx: Transaction, text: str, *, owner: str | None = None) -> str:
+    """Return the id of the one asset whose id begins or ends with `text`; `@last` is the newest.
+
+    With `owner`, of his assets: those of others are not there.
+    """
     if text == "@last":
-        rows: Sequence[Row] = tx.rows("newest_asset")
+        rows: Sequence[Row] = tx.rows("newest_asset", owner=owner)
     elif len(text) < SHORTEST or not set(text) <= HEX:
         raise NotFound(f"{text!r} is not the id of a video", hint=HINT)
+    elif len(text) >= WHOLE:
+        rows = tx.rows("whole_asset", id=text, owner=owner) if is_id(text) else ()
     else:
-        rows = tx.rows("find_assets", starts=f"{text}%", ends=f"%{text}")
+        rows = tx.rows("find_assets", starts=f"{text}%", ends=f"%{text}", owner=owner)
     if not rows:
         raise NotFound(f"there is no video {text}", hint=HINT)
     if len(rows) > 1:
@@ -38,17 +45,44 @@ def find(tx: Transaction, text: str) -> str:
 
 
 def list_page(
-    tx: Transaction, *, deleted: bool = False, before: str | None = None, limit: int = 50
+    tx: Transaction,
+    *,
+    deleted: bool = False,
+    after: str | None = None,
+    oldest: bool = False,
+    owner: str | None = None,
+    limit: int = 50,
 ) -> list[Asset]:
-    """Return assets, newest first; `before` is the id of the last one of the page before."""
-    rows = tx.rows("list_assets", deleted=deleted, before=before, n=limit)
+    """Return assets, newest first or `oldest`; `after` is the last one of the page before."""
+    statement = "list_oldest_assets" if oldest else "list_assets"
+    rows = tx.rows(statement, deleted=deleted, after=after, owner=owner, n=limit)
     return [from_row(row) for row in rows]
+
+
+def counts(tx: Transaction, *, owner: str | None = None) -> tuple[Counter[AssetStatus], int]:
+    """Return how many assets there are of each status, and how many ms they last together."""
+    found, duration_ms = Counter(dict.fromkeys(AssetStatus, 0)), 0
+    for row in tx.rows("count_assets", owner=owner):
+        job_status = Status(row["job_status"]) if row["job_status"] else None
+        found[status_of(job_status, is_ready=bool(row["is_ready"]))] += row["n"]
+        duration_ms += row["duration_ms"]
+    return found, duration_ms
+
+
+def text_counts(tx: Transaction, asset_ids: Sequence[str]) -> dict[str, int]:
+    """Return how many texts were read in each of these assets; those without one are left out."""
+    wanted = [{"id": asset_id} for asset_id in asset_ids]
+    return {str(row["asset_id"]): row["n"] for row in tx.rows("count_spans", assets=wanted)}
 
 
 def qualities(tx: Transaction, asset_id: str, version: int) -> list[Quality]:
     """Return the qualities of a version, the best first."""
     rows = tx.rows("renditions", asset_id=asset_id, version=version)
-    return [_quality(row) for row in rows if row["channels"] == 0]
+    found = [_quality(row) for row in rows if row["channels"] == 0]
+    if not tx.rows("chunk_in_work", asset_id=asset_id, n=version):
+        return found
+    begun = {QualityStatus.PENDING: QualityStatus.IN_PROGRESS}  # no segment is whole yet
+    return [replace(one, status=begun.get(one.status, one.status)) for one in found]
 
 
 def texts(tx: Transaction, asset_id: str) -> list[dict[str, Any]]:

@@ -60,8 +60,11 @@ class Database(Protocol):
     def close(self) -> None: ...
 
 
-def open_database(url: str, *, pool_size: int = 10) -> Database:
-    """Open the database that `url` names. Raises Invalid for a URL that names none."""
+def open_database(url: str, *, pool_size: int = 10, wait_s: float | None = None) -> Database:
+    """Open the database that `url` names. Raises Invalid for a URL that names none.
+
+    With `wait_s`, a caller waits only so long for a connection of the pool.
+    """
     scheme, _, rest = url.partition("://")
     if scheme == "sqlite" and rest.startswith("/") and len(rest) > 1:
         from rushes.store.sqlite import SqliteDatabase
@@ -70,7 +73,7 @@ def open_database(url: str, *, pool_size: int = 10) -> Database:
     if scheme in ("postgresql", "postgres") and _is_url(url):
         from rushes.store.postgres import PostgresDatabase
 
-        return PostgresDatabase(url, pool_size=pool_size)
+        return PostgresDatabase(url, pool_size=pool_size, wait_s=wait_s)
     raise Invalid(
         "the database URL is neither sqlite:///path nor postgresql://host/name",
         hint="set RUSHES_DATABASE_URL, for example sqlite:////srv/rushes/rushes.db",

@@ -10,8 +10,13 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import NamedTuple
 
 from rushes.domain.event import Event
+from rushes.domain.job import Status, percent
+from rushes.domain.readable import readable
 from rushes.errors import Invalid
 from rushes.store.database import Row, Transaction
 
@@ -44,3 +49,96 @@ def _event(row: Row) -> Event:
         at=row["at"],
         data=json.loads(row["data"]),
     )
+
+
+class Place(NamedTuple):
+    """A cursor that can be compared: a place in the feed, before which nothing will ever appear."""
+
+    xid: int
+    id: int
+
+    @classmethod
+    def of(cls, cursor: str) -> Place:
+        """Return the place of a cursor. Raises Invalid for what is none."""
+        match = _CURSOR.fullmatch(cursor)
+        if match is None:
+            raise Invalid(f"not a cursor: {cursor[:40]!r}")
+        return cls(int(match[1]), int(match[2]))
+
+    def __str__(self) -> str:
+        return f"{self.xid}-{self.id}"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Live:
+    """An event with what decides who may see it; `owner` is None for what is nobody's job."""
+
+    place: Place
+    event: Event
+    owner: str | None
+    asset_id: str | None
+
+
+class Standing(NamedTuple):
+    """How a cursor stands to the feed: whether rows after it are gone, or it is none of ours."""
+
+    end: Place
+    gone: bool
+    ahead: bool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Moving:
+    """How far a running task is."""
+
+    id: int
+    job_id: str
+    step: str
+    item: int
+    progress: int
+    phase: str | None
+    message: str | None
+    at: int
+    asset_id: str | None
+    owner: str
+
+
+def live(tx: Transaction, after: Place, *, limit: int) -> list[Live]:
+    """Return the events after a place, oldest first, with their owners."""
+    rows = tx.rows("live_feed", xid=str(after.xid), id=after.id, n=limit)
+    return [
+        Live(
+            place=Place(int(row["xid"]), row["id"]),
+            event=_event(row),
+            owner=row["owner"],
+            asset_id=row["asset_id"],
+        )
+        for row in rows
+    ]
+
+
+def standing(tx: Transaction, place: Place) -> Standing:
+    [row] = tx.rows("feed_standing", xid=str(place.xid), id=place.id)
+    end = Place(int(row["xid"]), row["id"])
+    return Standing(end, gone=bool(row["gone"]), ahead=bool(row["ahead"]))
+
+
+def moving(tx: Transaction) -> list[Moving]:
+    """Return how far everything is that runs."""
+    return [Moving(**row) for row in tx.rows("running_progress")]
+
+
+def percents(tx: Transaction, job_ids: Iterable[str]) -> dict[str, int]:
+    """Return the progress of jobs, as domain/job.py defines it."""
+    wanted = [{"id": job_id} for job_id in job_ids]
+    means: dict[str, dict[str, float]] = {entry["id"]: {} for entry in wanted}
+    for row in tx.rows("step_progress", jobs=wanted):
+        means[row["job_id"]][row["step"]] = row["reached"] / row["tasks"]
+    return {
+        row["id"]: percent(Status(row["status"]), means[row["id"]], _weights(row["plan"]))
+        for row in tx.rows("plans_of", jobs=wanted)
+    }
+
+
+def _weights(plan: str) -> dict[str, int]:
+    return {step: entry["weight"] for step, entry in readable(plan, {}).items()}

@@ -2,25 +2,48 @@
 
 from __future__ import annotations
 
-import json
-from collections.abc import Sequence
+import re
+from collections.abc import Iterable, Sequence
+from typing import NamedTuple
 
 from rushes.domain import graph
 from rushes.domain.job import Job, Status
 from rushes.domain.job import percent as job_percent
+from rushes.domain.readable import readable
 from rushes.errors import Invalid, NotFound
 from rushes.store.database import Row, Transaction
 
-SHORTEST = 4
+SHORTEST, WHOLE = 4, 36
 HEX = frozenset("0123456789abcdef-")
+_WILD = re.compile(r"[%_!]")
+
+
+class Which(NamedTuple):
+    """Which jobs; `text` is a part of the label or id, `code` and `step` are how they failed."""
+
+    status: str | None = None
+    kind: str | None = None
+    text: str | None = None
+    code: str | None = None
+    step: str | None = None
+
+
+EVERY = Which()
+
+
+def is_id(text: str) -> bool:
+    """Return whether this is an id at all; else PostgreSQL could not even look for it."""
+    try:
+        graph.check_id(text)
+    except Invalid:
+        return False
+    return True
 
 
 def check_id(job_id: str) -> None:
-    """Raise NotFound for what is no id at all; PostgreSQL could not even look for it."""
-    try:
-        graph.check_id(job_id)
-    except Invalid as error:
-        raise NotFound(f"there is no job {job_id}") from error
+    """Raise NotFound for what is no id at all."""
+    if not is_id(job_id):
+        raise NotFound(f"there is no job {job_id}")
 
 
 def get(tx: Transaction, job_id: str) -> Job:
@@ -31,14 +54,19 @@ def get(tx: Transaction, job_id: str) -> Job:
     return from_row(rows[0])
 
 
-def find(tx: Transaction, text: str) -> str:
-    """Return the id of the one job whose id begins or ends with `text`; `@last` is the newest."""
+def find(tx: Transaction, text: str, *, owner: str | None = None) -> str:
+    """Return the id of the one job whose id begins or ends with `text`; `@last` is the newest.
+
+    With `owner`, of his jobs: those of others are not there.
+    """
     if text == "@last":
-        rows: Sequence[Row] = tx.rows("newest_job")
+        rows: Sequence[Row] = tx.rows("newest_job", owner=owner)
     elif len(text) < SHORTEST or not set(text) <= HEX:
         raise NotFound(f"{text!r} is not the id of a job", hint="rushes jobs list shows them")
+    elif len(text) >= WHOLE:
+        rows = tx.rows("whole_job", id=text, owner=owner) if is_id(text) else ()
     else:
-        rows = tx.rows("find_jobs", starts=f"{text}%", ends=f"%{text}")
+        rows = tx.rows("find_jobs", starts=f"{text}%", ends=f"%{text}", owner=owner)
     if not rows:
         raise NotFound(f"there is no job {text}", hint="rushes jobs list shows them")
     if len(rows) > 1:
@@ -48,15 +76,23 @@ def find(tx: Transaction, text: str) -> str:
 
 def list_page(
     tx: Transaction,
+    which: Which = EVERY,
     *,
-    status: str | None = None,
-    kind: str | None = None,
     before: str | None = None,
+    owner: str | None = None,
     limit: int = 50,
 ) -> list[Job]:
     """Return jobs, newest first; `before` is the id of the last one of the page before."""
-    rows = tx.rows("list_jobs", status=status, kind=kind, before=before, n=limit)
+    like = _WILD.sub(r"!\g<0>", which.text.lower()) if which.text else None
+    wanted = which._replace(text=f"%{like}%" if like else None)._asdict()
+    rows = tx.rows("list_jobs", **wanted, before=before, owner=owner, n=limit)
     return [from_row(row) for row in rows]
+
+
+def some(tx: Transaction, ids: Iterable[str], *, owner: str | None = None) -> list[Job]:
+    """Return those of these jobs that are there, newest first."""
+    wanted = [{"id": job_id} for job_id in set(ids) if is_id(job_id)]
+    return [from_row(row) for row in tx.rows("some_jobs", jobs=wanted, owner=owner)]
 
 
 def percent(tx: Transaction, page: Sequence[Job]) -> dict[str, int]:
@@ -67,11 +103,17 @@ def percent(tx: Transaction, page: Sequence[Job]) -> dict[str, int]:
     return {job.id: job_percent(job.status, steps[job.id], job.weights) for job in page}
 
 
-def counts(tx: Transaction) -> dict[Status, int]:
-    found = {row["status"]: row["n"] for row in tx.rows("count_jobs")}
+def counts(tx: Transaction, *, owner: str | None = None) -> dict[Status, int]:
+    found = {row["status"]: row["n"] for row in tx.rows("count_jobs", owner=owner)}
     return {status: found.get(status, 0) for status in Status}
 
 
 def from_row(row: Row) -> Job:
-    values = dict(row)
-    return Job(**{**values, "status": Status(row["status"]), "plan": json.loads(row["plan"])})
+    reported = readable(row["reported"], [])
+    read = {
+        "status": Status(row["status"]),
+        "plan": readable(row["plan"], {}),
+        "reported": reported,
+        "warnings": row["warnings"] + len(reported),
+    }
+    return Job(**{**row, **read})

@@ -1,8 +1,9 @@
 """Brings a database up to the schema of this program.
 
 Migrations are numbered .sql files in the tagged SQL of queries.py, one history for both
-databases. Each is one transaction with its row in `schema_migrations`, so one that breaks
-half way leaves nothing; a lock lets several processes start at once.
+databases. All that are missing are one transaction with their rows in `schema_migrations`, so one
+that breaks leaves nothing, and whoever starts meanwhile sees the schema from before or the new one,
+never a part of it. A lock lets several processes start at once.
 """
 
 from __future__ import annotations
@@ -10,12 +11,13 @@ from __future__ import annotations
 import sqlite3
 from collections.abc import Sequence
 from importlib import resources
-from typing import Any
-
-import psycopg
+from typing import TYPE_CHECKING, Any
 
 from rushes.errors import SchemaMismatch
 from rushes.store.queries import Dialect, script
+
+if TYPE_CHECKING:
+    import psycopg
 
 LOCK = 7_276_837  # any number, the same in every process
 TABLE = (
@@ -58,18 +60,19 @@ def upgrade_sqlite(
     connection: sqlite3.Connection, history: Sequence[Migration] | None = None
 ) -> list[str]:
     applied = []
-    for number, name, text in history or migrations():
-        connection.execute("BEGIN IMMEDIATE")  # the driver does not begin one for DDL by itself
-        try:
-            connection.execute(TABLE)
-            if sqlite_version(connection) < number:
+    connection.execute("BEGIN IMMEDIATE")  # the driver does not begin one for DDL by itself
+    try:
+        connection.execute(TABLE)
+        known = sqlite_version(connection)
+        for number, name, text in history or migrations():
+            if known < number:
                 for statement in _statements(number, name, text, "sqlite"):
                     connection.execute(statement)
                 applied.append(name)
-            connection.execute("COMMIT")
-        except BaseException:
-            connection.execute("ROLLBACK")
-            raise
+        connection.execute("COMMIT")
+    except BaseException:
+        connection.execute("ROLLBACK")
+        raise
     return applied
 
 
@@ -77,11 +80,12 @@ def upgrade_postgres(
     connection: psycopg.Connection[Any], history: Sequence[Migration] | None = None
 ) -> list[str]:
     applied = []
-    for number, name, text in history or migrations():
-        with connection.transaction():
-            connection.execute("SELECT pg_advisory_xact_lock(%s)", (LOCK,))
-            connection.execute(TABLE)
-            if postgres_version(connection) < number:
+    with connection.transaction():
+        connection.execute("SELECT pg_advisory_xact_lock(%s)", (LOCK,))
+        connection.execute(TABLE)
+        known = postgres_version(connection)
+        for number, name, text in history or migrations():
+            if known < number:
                 for statement in _statements(number, name, text, "postgres"):
                     connection.execute(statement)
                 applied.append(name)

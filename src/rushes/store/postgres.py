@@ -8,7 +8,7 @@ the claim. Only reads, whose filters are optional, are planned for what they are
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any, TypeVar
 
 import psycopg
@@ -27,6 +27,7 @@ Connection = psycopg.Connection[DictRow]
 
 CONNECT_SECONDS = 10
 CHANNEL = "rushes"
+ANNOUNCE = "SELECT set_config('synchronous_commit', 'off', TRUE), pg_notify(%s, %s)"
 ONE_ACTIVE = "jobs_one_active"  # the index in 0001_engine.sql
 OPTIONS = " ".join(
     f"-c {setting}"
@@ -78,15 +79,16 @@ class PostgresTransaction:
 class PostgresDatabase:
     dialect: Dialect = "postgres"
 
-    def __init__(self, url: str, *, pool_size: int = 10) -> None:
+    def __init__(self, url: str, *, pool_size: int = 10, wait_s: float | None = None) -> None:
         self.url = url
+        self._is_patient = wait_s is None
         self.on_commit: Callable[[set[str]], None] = ignore
         self._pool: ConnectionPool[Connection] = ConnectionPool(
             url,
             min_size=1,
             max_size=pool_size,
             open=False,
-            timeout=CONNECT_SECONDS,
+            timeout=CONNECT_SECONDS if wait_s is None else wait_s,
             reconnect_timeout=0,
             configure=_configure,
             kwargs=connection_settings(),
@@ -95,13 +97,13 @@ class PostgresDatabase:
         self._pool.open()
 
     def transact(self, work: Callable[[Transaction], T], *, now: int | None = None) -> T:
-        result, woken = retrying(lambda: self._attempt(work, now, prepare=True), _is_transient)
+        result, woken = retrying(lambda: self._attempt(work, now, prepare=True), self._is_transient)
         if woken:
             self.on_commit(woken)
         return result
 
     def read(self, work: Callable[[Transaction], T], *, now: int | None = None) -> T:
-        return retrying(lambda: self._attempt(work, now, prepare=False), _is_transient)[0]
+        return retrying(lambda: self._attempt(work, now, prepare=False), self._is_transient)[0]
 
     def migrate(self) -> list[str]:
         with self.connect() as connection:
@@ -117,9 +119,12 @@ class PostgresDatabase:
         _configure(connection)
         return connection
 
-    def announce(self, connection: Connection) -> None:
-        """Tell every process that listens that there may be work."""
-        connection.execute("SELECT pg_notify(%s, '')", (CHANNEL,))
+    def announce(self, connection: Connection, lanes: Iterable[str]) -> None:
+        """Tell every process that listens which lanes may have work.
+
+        One that is lost in a crash costs a poll, so the disk is not waited for.
+        """
+        connection.execute(ANNOUNCE, (CHANNEL, ",".join(lanes)))
 
     def subscribe(self, connection: Connection) -> None:
         """Let `connection` hear of announcements."""
@@ -135,6 +140,13 @@ class PostgresDatabase:
             transaction = PostgresTransaction(connection, now, prepare=prepare)
             result = work(transaction)
         return result, transaction.woken
+
+    def _is_transient(self, error: Exception) -> bool:
+        if isinstance(error, PoolTimeout) and not self._is_patient:
+            raise Unavailable("the database is busy", retry_after=2) from error
+        if isinstance(error, pg.QueryCanceled):
+            raise Unavailable("the database took too long for this") from error
+        return _is_transient(error)
 
     def _check(self) -> None:
         """Fail at once, in one line, when the server is not there."""
@@ -163,7 +175,7 @@ def _configure(connection: psycopg.Connection[Any]) -> None:
 
 
 def _is_transient(error: Exception) -> bool:
-    if isinstance(error, PoolClosed | pg.QueryCanceled):
+    if isinstance(error, PoolClosed):
         return False
     return isinstance(error, TRANSIENT) or _is_rival(error)
 

@@ -44,7 +44,7 @@ TYPES: dict[Dialect, dict[str, str]] = {
         "real": "double precision",
         "identity": "bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY",
         "now": "(SELECT coalesce(CAST(:now AS bigint),"
-        " CAST(date_part('epoch', clock_timestamp()) * 1000 AS bigint)))",
+        " CAST(floor(date_part('epoch', clock_timestamp()) * 1000) AS bigint)))",
     },
     "sqlite": {
         "uuid": "TEXT",

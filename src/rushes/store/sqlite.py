@@ -11,6 +11,7 @@ import sqlite3
 import threading
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing, contextmanager
+from functools import partial
 from pathlib import Path
 from typing import TypeVar
 
@@ -116,8 +117,9 @@ class SqliteDatabase:
                 self.path, isolation_level=None, check_same_thread=False, timeout=30
             )
             connection.row_factory = sqlite3.Row
+            # two that turn a new file to WAL at once: one is told that it is busy, without a wait
             for pragma in PRAGMAS:
-                connection.execute(f"PRAGMA {pragma}")
+                retrying(partial(connection.execute, f"PRAGMA {pragma}"), _is_busy)
         except (OSError, sqlite3.Error) as error:
             raise Unavailable(f"cannot open {self.path}: {first_line(error)}") from error
         return connection

@@ -9,6 +9,8 @@ from rushes.domain.task import State, Task
 from rushes.errors import NotFound
 from rushes.store.database import Row, Transaction
 
+ALL = 2**31 - 1  # as LIMIT: no limit
+
 
 def get(tx: Transaction, task_id: int) -> Task:
     rows = tx.rows("task", id=task_id)
@@ -29,12 +31,20 @@ def attempts(tx: Transaction, job_id: str) -> list[dict[str, Any]]:
     return [_decoded(row, "failure") for row in tx.rows("job_attempts", job_id=job_id)]
 
 
-def executions(tx: Transaction, job_id: str) -> list[dict[str, Any]]:
-    return [_decoded(row, "command") for row in tx.rows("job_executions", job_id=job_id)]
+def executions(
+    tx: Transaction, job_id: str, *, task_id: int | None = None, last: int = ALL
+) -> list[dict[str, Any]]:
+    """Return the last programs that ran for a job, or for one task of it, oldest first."""
+    rows = tx.rows("job_executions", job_id=job_id, task_id=task_id, n=last)
+    return [_decoded(row, "command") for row in reversed(rows)]
 
 
-def logs(tx: Transaction, job_id: str) -> list[dict[str, Any]]:
-    return [_decoded(row, "metadata") for row in tx.rows("job_logs", job_id=job_id)]
+def logs(
+    tx: Transaction, job_id: str, *, task_id: int | None = None, last: int = ALL
+) -> list[dict[str, Any]]:
+    """Return the last lines that stages wrote for a job, or one task of it, oldest first."""
+    rows = tx.rows("job_logs", job_id=job_id, task_id=task_id, n=last)
+    return [_decoded(row, "metadata") for row in reversed(rows)]
 
 
 def from_row(row: Row) -> Task:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from rushes.domain.worker import Mode, Worker
+from rushes.domain.worker import Mode, Usage, Worker
 from rushes.errors import Invalid, NotFound
 from rushes.store.database import Row, Transaction
 
@@ -14,6 +14,20 @@ def list_all(tx: Transaction) -> tuple[list[Worker], int]:
     """Return every worker by name, and the time of the database."""
     rows = tx.rows("list_workers")
     return [_worker(row) for row in rows], rows[0]["now"] if rows else 0
+
+
+def held(tx: Transaction) -> dict[str, list[Row]]:
+    """Return the tasks that are worked on now, by the owner of their leases."""
+    found: dict[str, list[Row]] = {}
+    for row in tx.rows("held_tasks"):
+        found.setdefault(row["owner"], []).append(row)
+    return found
+
+
+def now(tx: Transaction) -> int:
+    """Return the time of the database."""
+    [row] = tx.rows("clock")
+    return int(row["now"])
 
 
 def find(tx: Transaction, text: str) -> Worker:
@@ -46,7 +60,14 @@ def _worker(row: Row) -> Worker:
         load=row["load"],
         tasks_done=row["tasks_done"],
         tasks_failed=row["tasks_failed"],
+        usage=_usage(row),
     )
+
+
+def _usage(row: Row) -> Usage | None:
+    if row["cpu_percent"] is None or row["memory_percent"] is None:
+        return None
+    return Usage(row["cpu_percent"], row["memory_percent"])
 
 
 def _json(value: Any) -> Any:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import shutil
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from rushes.domain.artifact import Artifact, attempt_folder
@@ -28,6 +28,9 @@ class LocalFiles:
             )
         return path
 
+    def sizes(self, keys: Sequence[str]) -> dict[str, int]:
+        return {key: self.fetch(key).stat().st_size for key in keys}
+
     def folder(self, asset_id: str) -> Path:
         if self._folder is None:
             key = attempt_folder(asset_id, self._claim.id, self._claim.epoch)
@@ -46,3 +49,6 @@ class LocalFiles:
     def discard(self) -> None:
         if self._folder is not None:
             shutil.rmtree(self._folder, ignore_errors=True)
+
+    def close(self) -> None:
+        """What was made lies where it stays."""

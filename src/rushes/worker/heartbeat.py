@@ -19,6 +19,7 @@ from rushes.errors import Conflict, RushesError
 from rushes.stages.context import Stop
 from rushes.worker.held import Held
 from rushes.worker.session import WorkerSession
+from rushes.worker.usage import Meter
 
 log = logging.getLogger(__name__)
 
@@ -39,6 +40,7 @@ class Heartbeat:
     ) -> None:
         self._session = session
         self._held = held
+        self._meter = Meter()
         self._every = every.total_seconds()
         self._patience = patience.total_seconds()
         self._on_mode = on_mode
@@ -46,6 +48,7 @@ class Heartbeat:
         self._soon = threading.Event()
         self._stop = threading.Event()
         self._heard_at = time.monotonic()
+        self._is_unheard = False
         self._thread = threading.Thread(target=self._run, name="rushes-heartbeat", daemon=True)
 
     def start(self) -> None:
@@ -63,8 +66,11 @@ class Heartbeat:
     def beat(self) -> None:
         """One beat: send what is new of every held claim, obey the answer."""
         contexts = self._held.all()
-        pulse = self._session.beat([context.beat() for context in contexts])
+        pulse = self._session.beat([context.beat() for context in contexts], self._meter.read())
         self._heard_at = time.monotonic()
+        if self._is_unheard:
+            log.info("heartbeats are answered again")
+        self._is_unheard = False
         for id, why in pulse.gone.items():
             context = self._held.get(id)
             if context is not None:
@@ -82,12 +88,19 @@ class Heartbeat:
                 self._on_replaced(error.message)
                 return
             except RushesError as error:
-                log.warning("heartbeat failed: %s", error)
+                self._complain(error)
                 wait = min(self._every, RETRY)
                 self._fence()
             self._stop.wait(SOONEST)
             self._soon.wait(max(0.0, wait - SOONEST))
             self._soon.clear()
+
+    def _complain(self, error: RushesError) -> None:
+        """Once per silence: a log that nobody empties must not fill up and hold this thread."""
+        log.log(
+            logging.DEBUG if self._is_unheard else logging.WARNING, "heartbeat failed: %s", error
+        )
+        self._is_unheard = True
 
     def _fence(self) -> None:
         """Stop all work when nobody has answered for too long."""

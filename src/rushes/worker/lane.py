@@ -33,6 +33,7 @@ class Lane:
         self.short = short
         self.outstanding = 0
         self.dry = False
+        self.hints = 0
         self._finished = 0
         self._ahead = 0
         self._filled_at = time.monotonic()
@@ -56,9 +57,17 @@ class Lane:
         enough = with_report or self.outstanding < self.slots or room >= self._ahead / 2
         return room if enough else 0
 
-    def filled(self, asked: int, got: int) -> None:
-        """Learn from a claim: an empty lane rests until a hint; a quick one gets more ahead."""
-        self.dry = got < asked
+    def hint(self) -> None:
+        """There may be work here."""
+        self.hints += 1
+        self.dry = False
+
+    def filled(self, asked: int, got: int, *, hints: int) -> None:
+        """Learn from a claim: an empty lane rests until a hint; a quick one gets more ahead.
+
+        `hints` had come before the claim. Later ones may tell of work that it did not see.
+        """
+        self.dry = got < asked and self.hints == hints
         if not self.short:
             return
         now = time.monotonic()

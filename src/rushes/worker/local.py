@@ -7,11 +7,12 @@ import logging
 import threading
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, ClassVar
 
 from rushes.domain.outcome import Beat, Exchange, Outcome
 from rushes.domain.room import Room
 from rushes.domain.task import Claim
+from rushes.domain.worker import Usage
 from rushes.engine import complete, presence
 from rushes.engine.engine import Engine
 from rushes.stages.files import Files
@@ -39,16 +40,17 @@ class LocalSession:
     storage: LocalStorage | None = None
     reserve_bytes: int = 0
     _told: Told = field(default_factory=Told)
+    waits: ClassVar[bool] = False
 
     def exchange(self, outcomes: Sequence[Outcome], want: Mapping[str, int]) -> Exchange:
         if want:
             self._look_at_room()
         return complete.exchange(self.engine, self.owner, outcomes, want)
 
-    def beat(self, beats: Sequence[Beat]) -> Pulse:
+    def beat(self, beats: Sequence[Beat], usage: Usage | None = None) -> Pulse:
         gone = complete.extend(self.engine, self.owner, beats)
         self._look_at_room(anew=True)
-        return Pulse(mode=presence.present(self.engine, self.owner), gone=gone)
+        return Pulse(mode=presence.present(self.engine, self.owner, usage), gone=gone)
 
     def results(self, claim: Claim) -> list[dict[str, Any]]:
         return complete.parent_results(self.engine, claim)
@@ -71,6 +73,9 @@ class LocalSession:
 
     def hand_back_strays(self, held: Iterable[int]) -> None:
         complete.hand_back_strays(self.engine, self.owner, held)
+
+    def interrupt(self) -> None:
+        """Nothing here waits."""
 
     def leave(self) -> None:
         presence.leave(self.engine, self.owner)

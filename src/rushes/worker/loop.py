@@ -15,7 +15,7 @@ import logging
 import random
 import threading
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping, Sequence, Set
 from dataclasses import dataclass
 from datetime import timedelta
 from pathlib import Path
@@ -46,8 +46,9 @@ class Batch:
 
     outcomes: list[Outcome]
     want: dict[str, int]
-    hints: int
+    hints: dict[str, int]
     strays: bool
+    waits: bool
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -84,10 +85,10 @@ class Worker:
         self._oldest = 0.0
         self._silent: list[int] = []  # finished without an outcome: lost or killed
         self._next_poll = 0.0
-        self._hints = 0
         self._pause_until = 0.0
         self._exchanges = exchanges
         self._in_flight = 0
+        self._waits = False  # an exchange stays until there is work
         self._failures = 0
         self._strays = False  # an answer was lost, and with it, perhaps, claims
         self._mode = Mode.ACTIVE
@@ -123,11 +124,12 @@ class Worker:
         while (batch := self._next()) is not None:
             self._round(batch)
 
-    def hint(self) -> None:
-        """There may be work. Called from any thread."""
+    def hint(self, lanes: Set[str] | None = None) -> None:
+        """There may be work, in these lanes or in any. Called from any thread."""
         with self._news:
-            self._hints += 1
-            self._look_everywhere()
+            for lane in self._lanes.values():
+                if lanes is None or lane.name in lanes:
+                    lane.hint()
             self._news.notify()
 
     def drain(self) -> None:
@@ -136,6 +138,7 @@ class Worker:
             self._forced = self._stopping
             self._stopping = True
             self._news.notify_all()
+        self._session.interrupt()
         self._held.stop_all(Stop.NOW if self._forced else Stop.DRAIN)
 
     def _next(self) -> Batch | None:
@@ -162,7 +165,7 @@ class Worker:
     def _claim_at(self) -> float:
         """When to ask for work: at once while a lane had some, else at the next poll."""
         roomy = [lane for lane in self._lanes.values() if lane.has_room()]
-        if self._mode is not Mode.ACTIVE or not roomy:
+        if self._mode is not Mode.ACTIVE or not roomy or self._waits:
             return time.monotonic() + LONGEST
         return self._next_poll if all(lane.dry for lane in roomy) else 0.0
 
@@ -183,6 +186,7 @@ class Worker:
             self._accept(batch, claims)
         with self._news:
             self._in_flight -= 1
+            self._waits = self._waits and not batch.waits
             self._news.notify()
 
     def _prepare(self) -> Batch:
@@ -194,16 +198,19 @@ class Worker:
         if self._next_poll <= time.monotonic():
             self._look_everywhere()
         want: dict[str, int] = {}
+        hints = {lane.name: lane.hints for lane in self._lanes.values()}
         if self._mode is Mode.ACTIVE and not self._stopping:
             for lane in self._lanes.values():
                 n = min(EXCHANGE_MOST, lane.want(with_report=bool(outcomes)))
                 if n > 0:
                     want[lane.name] = n
                     lane.outstanding += n
-        return Batch(outcomes=outcomes, want=want, hints=self._hints, strays=self._strays)
+        waits = self._session.waits and bool(want) and not outcomes
+        self._waits = self._waits or waits
+        return Batch(outcomes=outcomes, want=want, hints=hints, strays=self._strays, waits=waits)
 
     def _look_everywhere(self) -> None:
-        """An empty lane may have work again: a hint came, or it is time to poll."""
+        """Any empty lane may have work again."""
         self._next_poll = (
             time.monotonic() + random.uniform(0.8, 1.2) * self._timing.poll.total_seconds()
         )
@@ -228,8 +235,9 @@ class Worker:
     def _failed_round(self, batch: Batch, error: RushesError) -> None:
         """Keep the outcomes and try later: whether they were accepted is not known."""
         self._failures += 1
-        wait = min(5.0, 0.1 * 2**self._failures) * random.uniform(0.5, 1)
-        log.warning("the engine does not answer, next try in %.1f s: %s", wait, error)
+        wait = _pause_s(self._failures) * random.uniform(0.5, 1)
+        level = logging.WARNING if self._failures == 1 else logging.DEBUG
+        log.log(level, "the engine does not answer, next try in %.1f s: %s", wait, error)
         with self._news:
             self._strays = True
             for name, asked in batch.want.items():
@@ -237,6 +245,7 @@ class Worker:
             self._outcomes = batch.outcomes + self._outcomes
             self._oldest = time.monotonic()
             self._pause_until = time.monotonic() + wait
+        self._session.interrupt()
 
     def _accept(self, batch: Batch, claims: Sequence[Claim]) -> None:
         contexts = [self._context(claim) for claim in claims]
@@ -246,12 +255,8 @@ class Worker:
             got[self._lane_of(context).name] += 1
         with self._news:
             for name, asked in batch.want.items():
-                self._lanes[name].filled(asked, got[name])
+                self._lanes[name].filled(asked, got[name], hints=batch.hints[name])
                 self._lanes[name].outstanding -= asked - got[name]
-            if (
-                self._hints > batch.hints
-            ):  # the work it told of may have come too late for this claim
-                self._look_everywhere()
         for context in contexts:
             self._lane_of(context).put(context)
 
@@ -358,3 +363,12 @@ class Worker:
 def _all_short(stages: Mapping[str, Stage], lane: str) -> bool:
     kinds = [stage.kind for stage in stages.values() if stage.kind.lane == lane]
     return bool(kinds) and all(kind.short for kind in kinds)
+
+
+def _pause_s(failures: int) -> float:
+    """Return how long to wait after so many failures in a row.
+
+    >>> [_pause_s(failures) for failures in (1, 3, 5_000)]
+    [0.2, 0.8, 5.0]
+    """
+    return min(5.0, 0.1 * (1 << min(failures, 10)))

@@ -8,7 +8,7 @@ from typing import Any, Protocol
 
 from rushes.domain.outcome import Beat, Exchange, Outcome
 from rushes.domain.task import Claim
-from rushes.domain.worker import Mode
+from rushes.domain.worker import Mode, Usage
 from rushes.stages.files import Files
 from rushes.stages.process import Execution
 
@@ -27,11 +27,15 @@ class WorkerSession(Protocol):
     @property
     def owner(self) -> str: ...
 
+    @property
+    def waits(self) -> bool:
+        """Whether an exchange that brings nothing stays until there is work, or another comes."""
+
     def exchange(self, outcomes: Sequence[Outcome], want: Mapping[str, int]) -> Exchange:
         """Report finished work and claim more."""
 
-    def beat(self, beats: Sequence[Beat]) -> Pulse:
-        """Say that the worker and these claims are alive."""
+    def beat(self, beats: Sequence[Beat], usage: Usage | None = None) -> Pulse:
+        """Say that the worker and these claims are alive, and how busy the machine is."""
 
     def results(self, claim: Claim) -> list[dict[str, Any]]:
         """Return what the parents of a claimed task produced."""
@@ -46,6 +50,9 @@ class WorkerSession(Protocol):
 
     def hand_back_strays(self, held: Iterable[int]) -> None:
         """Give back claims that this worker was given but never heard of."""
+
+    def interrupt(self) -> None:
+        """Let an exchange that waits for work return without it."""
 
     def leave(self) -> None:
         """Say that the worker stops."""

@@ -25,22 +25,60 @@ SELECT {asset_columns}, versions.n AS newest, versions.job_id, jobs.status AS jo
  WHERE assets.id = :id
 
 -- name: list_assets
--- Newest first; :before is the id of the last one of the page before.
+-- Newest first; :after is the id of the last one of the page before. :owner NULL: everybody's.
 SELECT {asset_columns}, versions.n AS newest, versions.job_id, jobs.status AS job_status, jobs.failure
   FROM assets
   LEFT JOIN versions ON versions.asset_id = assets.id AND versions.n = ({latest_version})
   LEFT JOIN jobs ON jobs.id = versions.job_id
  WHERE (assets.deleted_at IS NOT NULL) = :deleted
-   AND (CAST(:before AS {uuid}) IS NULL OR assets.id < :before)
+   AND (CAST(:owner AS text) IS NULL OR assets.owner = :owner)
+   AND (CAST(:after AS {uuid}) IS NULL OR assets.id < :after)
  ORDER BY assets.id DESC
  LIMIT :n
 
+-- name: list_oldest_assets
+SELECT {asset_columns}, versions.n AS newest, versions.job_id, jobs.status AS job_status, jobs.failure
+  FROM assets
+  LEFT JOIN versions ON versions.asset_id = assets.id AND versions.n = ({latest_version})
+  LEFT JOIN jobs ON jobs.id = versions.job_id
+ WHERE (assets.deleted_at IS NOT NULL) = :deleted
+   AND (CAST(:owner AS text) IS NULL OR assets.owner = :owner)
+   AND (CAST(:after AS {uuid}) IS NULL OR assets.id > :after)
+ ORDER BY assets.id
+ LIMIT :n
+
+-- name: count_assets
+SELECT (assets.ready_at IS NOT NULL) AS is_ready, jobs.status AS job_status,
+       CAST(count(*) AS integer) AS n, CAST(coalesce(sum(assets.duration_ms), 0) AS bigint) AS duration_ms
+  FROM assets
+  LEFT JOIN versions ON versions.asset_id = assets.id AND versions.n = ({latest_version})
+  LEFT JOIN jobs ON jobs.id = versions.job_id
+ WHERE assets.deleted_at IS NULL
+   AND (CAST(:owner AS text) IS NULL OR assets.owner = :owner)
+ GROUP BY 1, 2
+
+-- name: count_spans
+-- How many texts were read in the picture.
+SELECT spans.asset_id, CAST(count(*) AS integer) AS n
+  FROM {rows:assets(id uuid)} AS a
+  JOIN spans ON spans.asset_id = a.id AND spans.kind = 'screen'
+ GROUP BY spans.asset_id
+
 -- name: find_assets
 -- Assets whose id begins or ends like this; two are enough to know that it is not unique.
-SELECT id FROM assets WHERE CAST(id AS text) LIKE :starts OR CAST(id AS text) LIKE :ends ORDER BY id LIMIT 2
+SELECT id
+  FROM assets
+ WHERE (CAST(id AS text) LIKE :starts OR CAST(id AS text) LIKE :ends)
+   AND (CAST(:owner AS text) IS NULL OR assets.owner = :owner)
+ ORDER BY id
+ LIMIT 2
+
+-- name: whole_asset
+-- The asset of a whole id, which need not be searched for.
+SELECT id FROM assets WHERE id = :id AND (CAST(:owner AS text) IS NULL OR assets.owner = :owner)
 
 -- name: newest_asset
-SELECT id FROM assets WHERE deleted_at IS NULL ORDER BY id DESC LIMIT 1
+SELECT id FROM assets WHERE deleted_at IS NULL AND (CAST(:owner AS text) IS NULL OR assets.owner = :owner) ORDER BY id DESC LIMIT 1
 
 -- name: describe_asset
 UPDATE assets SET source = :source, duration_ms = :duration_ms, updated_at = {now} WHERE id = :id
@@ -171,6 +209,17 @@ SELECT name, width, height, channels, language, maxrate_bps, required, codecs, i
    AND version = :version
  ORDER BY channels, height DESC, name
 
+-- name: chunk_in_work
+-- Whether a chunk of a version is being encoded.
+SELECT tasks.id
+  FROM versions
+  JOIN tasks ON tasks.job_id = versions.job_id
+ WHERE versions.asset_id = :asset_id
+   AND versions.n = :n
+   AND tasks.step = 'transcode'
+   AND tasks.state = 'running'
+ LIMIT 1
+
 -- name: grow_rendition
 -- Count segments that were committed. A rendition that failed in another chunk stays failed.
 UPDATE renditions
@@ -242,10 +291,11 @@ SELECT DISTINCT artifacts.key
 SELECT id FROM tasks WHERE id = :task_id AND state = 'running' AND lease_epoch = :epoch
 
 -- name: add_spans
-INSERT INTO spans (asset_id, start_ms, end_ms, text, normalized, hash, confidence, x, y, width, height, language)
-SELECT CAST(:asset_id AS {uuid}), s.start_ms, s.end_ms, s.text, s.normalized, s.hash, s.confidence, s.x, s.y, s.width, s.height, s.language
-  FROM {rows:spans(start_ms bigint, end_ms bigint, text text, normalized text, hash text, confidence double precision,
-                   x integer, y integer, width integer, height integer, language text)} AS s
+INSERT INTO spans (asset_id, kind, start_ms, end_ms, text, normalized, hash, confidence, x, y, width, height, language, terms, indexed)
+SELECT CAST(:asset_id AS {uuid}), s.kind, s.start_ms, s.end_ms, s.text, s.normalized, s.hash, s.confidence, s.x, s.y, s.width, s.height,
+       s.language, s.terms, s.indexed
+  FROM {rows:spans(kind text, start_ms bigint, end_ms bigint, text text, normalized text, hash text, confidence double precision,
+                   x integer, y integer, width integer, height integer, language text, terms text, indexed integer)} AS s
  WHERE TRUE
 RETURNING id
 
@@ -255,9 +305,11 @@ SELECT e.span_id, CAST(:asset_id AS {uuid}), e.kind, e.value, e.normalized, e.be
   FROM {rows:entities(span_id bigint, kind text, value text, normalized text, begins integer, ends integer)} AS e
 
 -- name: spans
+-- What was read from the picture.
 SELECT id, start_ms, end_ms, text, normalized, confidence, x, y, width, height, language
   FROM spans
  WHERE asset_id = :asset_id
+   AND kind = 'screen'
  ORDER BY start_ms, id
 
 -- name: entities

@@ -39,7 +39,9 @@ SELECT tasks.job_id, tasks.id, x.epoch, x.type, x.command, x.started_at, x.durat
 SELECT id, task_id, epoch, type, command, started_at, duration_ms, exit_code, stdout, stderr, error
   FROM executions
  WHERE job_id = :job_id
- ORDER BY id
+   AND (CAST(:task_id AS bigint) IS NULL OR task_id = :task_id)
+ ORDER BY id DESC
+ LIMIT :n
 
 -- name: add_logs
 INSERT INTO logs (job_id, task_id, epoch, at, level, stage, message, metadata)
@@ -48,4 +50,9 @@ SELECT tasks.job_id, tasks.id, x.epoch, {now}, x.level, tasks.kind, x.message, x
   JOIN tasks ON tasks.id = x.task_id AND tasks.lease_epoch = x.epoch
 
 -- name: job_logs
-SELECT id, task_id, epoch, at, level, stage, message, metadata FROM logs WHERE job_id = :job_id ORDER BY id
+SELECT id, task_id, epoch, at, level, stage, message, metadata
+  FROM logs
+ WHERE job_id = :job_id
+   AND (CAST(:task_id AS bigint) IS NULL OR task_id = :task_id)
+ ORDER BY id DESC
+ LIMIT :n

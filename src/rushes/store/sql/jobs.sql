@@ -2,7 +2,7 @@
 -- `status` is what domain/job.py says of the tasks, kept here for lists.
 
 -- fragment: job_columns
-jobs.id, jobs.kind, jobs.label, jobs.owner, jobs.priority, jobs.status, jobs.open_tasks, jobs.failed_tasks, jobs.warnings,
+jobs.id, jobs.kind, jobs.label, jobs.owner, jobs.priority, jobs.status, jobs.open_tasks, jobs.failed_tasks, jobs.warnings, jobs.reported,
 jobs.version, jobs.plan, jobs.spec, jobs.failure, jobs.killed_by, jobs.killed_by_name, jobs.killed_at, jobs.killed_reason,
 jobs.progress_at_kill, jobs.created_at, jobs.updated_at, jobs.started_at, jobs.finished_at
 
@@ -69,6 +69,9 @@ RETURNING jobs.id, jobs.status
 -- name: add_open_tasks
 UPDATE jobs SET open_tasks = open_tasks + :n, updated_at = {now} WHERE id = :id AND status IN ('queued', 'running')
 
+-- name: report_items
+UPDATE jobs SET reported = :items WHERE id = :id
+
 -- name: end_killed
 UPDATE jobs
    SET status = 'killed', open_tasks = 0, finished_at = CASE WHEN {now} < started_at THEN started_at ELSE {now} END,
@@ -109,20 +112,77 @@ SELECT {job_columns} FROM jobs WHERE id = :id
 
 -- name: find_jobs
 -- Jobs whose id begins or ends like this; two are enough to know that it is not unique.
-SELECT id FROM jobs WHERE CAST(id AS text) LIKE :starts OR CAST(id AS text) LIKE :ends ORDER BY id LIMIT 2
+SELECT id
+  FROM jobs
+ WHERE (CAST(id AS text) LIKE :starts OR CAST(id AS text) LIKE :ends)
+   AND (CAST(:owner AS text) IS NULL OR coalesce(jobs.owner, '') = :owner)
+ ORDER BY id
+ LIMIT 2
+
+-- name: whole_job
+-- The job of a whole id, which need not be searched for.
+SELECT id FROM jobs WHERE id = :id AND (CAST(:owner AS text) IS NULL OR coalesce(jobs.owner, '') = :owner)
 
 -- name: newest_job
-SELECT id FROM jobs ORDER BY id DESC LIMIT 1
+SELECT id FROM jobs WHERE (CAST(:owner AS text) IS NULL OR coalesce(jobs.owner, '') = :owner) ORDER BY id DESC LIMIT 1
 
 -- name: list_jobs
--- Newest first; :before is the id of the last row of the page before.
+-- Newest first; :before is the id of the last row of the page before. :owner NULL: everybody's.
 SELECT {job_columns}
   FROM jobs
- WHERE (CAST(:status AS text) IS NULL OR jobs.status = :status)
+ WHERE (CAST(:owner AS text) IS NULL OR coalesce(jobs.owner, '') = :owner)
+   AND (CAST(:status AS text) IS NULL OR jobs.status = :status)
    AND (CAST(:kind AS text) IS NULL OR jobs.kind = :kind)
+   AND (CAST(:text AS text) IS NULL OR lower(jobs.label) LIKE :text ESCAPE '!' OR CAST(jobs.id AS text) LIKE :text ESCAPE '!')
+   AND (CAST(:code AS text) IS NULL OR CAST(jobs.failure AS json) ->> 'error_code' = :code)  --@postgres
+   AND (CAST(:step AS text) IS NULL OR CAST(jobs.failure AS json) ->> 'step' = :step)  --@postgres
+   AND (CAST(:code AS text) IS NULL OR jobs.failure ->> 'error_code' = :code)  --@sqlite
+   AND (CAST(:step AS text) IS NULL OR jobs.failure ->> 'step' = :step)  --@sqlite
    AND (CAST(:before AS {uuid}) IS NULL OR jobs.id < :before)
  ORDER BY jobs.id DESC
  LIMIT :n
+
+-- name: some_jobs
+-- Those of these jobs that are there, and this owner's.
+SELECT {job_columns}
+  FROM {rows:jobs(id uuid)} AS j
+  JOIN jobs ON jobs.id = j.id
+ WHERE (CAST(:owner AS text) IS NULL OR coalesce(jobs.owner, '') = :owner)
+ ORDER BY jobs.id DESC
+
+-- fragment: failed_jobs
+-- Failed jobs with what went wrong.
+SELECT id, finished_at,
+       CAST(failure AS json) ->> 'error_code' AS error_code,  --@postgres
+       CAST(failure AS json) ->> 'step' AS step,  --@postgres
+       coalesce(CAST(failure AS json) ->> 'retryable', 'false') AS retryable  --@postgres
+       failure ->> 'error_code' AS error_code,  --@sqlite
+       failure ->> 'step' AS step,  --@sqlite
+       coalesce(CASE failure ->> 'retryable' WHEN 1 THEN 'true' END, 'false') AS retryable  --@sqlite
+  FROM jobs
+ WHERE status = 'failed'
+   AND (CAST(:owner AS text) IS NULL OR coalesce(jobs.owner, '') = :owner)
+
+-- name: failed_hours
+-- How many jobs failed in the same way in each of the last :hours; 0 is the one that runs.
+SELECT error_code, step, CAST(({now} - finished_at) / 3600000 AS integer) AS hours_ago, CAST(count(*) AS integer) AS jobs
+  FROM ({failed_jobs}) AS failed
+ WHERE finished_at > {now} - 3600000 * CAST(:hours AS integer)
+   AND finished_at <= {now}
+ GROUP BY error_code, step, hours_ago
+
+-- name: failed_groups
+-- Failed jobs by what went wrong, the largest group first. Ids grow with time.
+SELECT g.error_code, g.step, g.jobs, g.newest, g.first_at, g.last_at, g.retryable, jobs.label,
+       CAST(jobs.failure AS json) ->> 'error' AS error, CAST(jobs.failure AS json) ->> 'hint' AS hint  --@postgres
+       jobs.failure ->> 'error' AS error, jobs.failure ->> 'hint' AS hint  --@sqlite
+  FROM (SELECT error_code, step, CAST(count(*) AS integer) AS jobs, CAST(max(CAST(id AS text)) AS text) AS newest,
+             min(finished_at) AS first_at, max(finished_at) AS last_at, min(retryable) = 'true' AS retryable
+        FROM ({failed_jobs}) AS failed
+       GROUP BY error_code, step
+       ) AS g
+  JOIN jobs ON jobs.id = CAST(g.newest AS {uuid})
+ ORDER BY g.jobs DESC, g.error_code, g.step
 
 -- name: step_progress
 -- What the progress of a page of jobs is made of.
@@ -136,8 +196,16 @@ SELECT tasks.job_id, tasks.step, CAST(count(*) AS integer) AS tasks,
 -- How many tasks of each step of a job are in which state.
 SELECT step, state, CAST(count(*) AS integer) AS n FROM tasks WHERE job_id = :job_id GROUP BY step, state
 
+-- name: owners_of_job
+-- Who works on a job now.
+SELECT DISTINCT lease_owner AS owner FROM tasks WHERE job_id = :job_id AND state = 'running' AND finished_at IS NULL
+
+-- name: next_of_job
+-- The task of a job that could be claimed first.
+SELECT id FROM tasks WHERE job_id = :job_id AND state = 'ready' ORDER BY due_at, id LIMIT 1
+
 -- name: count_jobs
-SELECT status, CAST(count(*) AS integer) AS n FROM jobs GROUP BY status
+SELECT status, CAST(count(*) AS integer) AS n FROM jobs WHERE (CAST(:owner AS text) IS NULL OR coalesce(jobs.owner, '') = :owner) GROUP BY status
 
 -- name: done_of_job
 SELECT CAST(coalesce(sum(CASE WHEN state = 'done' THEN 1 ELSE 0 END), 0) AS integer) AS processed,

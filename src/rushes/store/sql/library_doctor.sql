@@ -19,6 +19,13 @@ SELECT asset_id, 'entity'
  WHERE NOT EXISTS (SELECT 1 FROM spans WHERE spans.id = entities.span_id AND spans.asset_id = entities.asset_id)
  LIMIT :n
 
+-- name: doctor_index
+SELECT id, 'not in the index' AS detail FROM spans WHERE terms <> '' AND id NOT IN (SELECT id FROM spans_fts_docsize)  --@sqlite
+ UNION ALL  --@sqlite
+SELECT id, 'not a text' FROM spans_fts_docsize WHERE id NOT IN (SELECT id FROM spans WHERE terms <> '')  --@sqlite
+SELECT id, NULL AS detail FROM spans WHERE (terms <> '') <> (lexemes IS NOT NULL)  --@postgres
+ LIMIT :n
+
 -- name: doctor_unowned
 SELECT asset_id AS id, 'version' AS detail
   FROM versions
@@ -30,7 +37,18 @@ SELECT asset_id, 'quality'
  UNION
 SELECT asset_id, 'file'
   FROM artifacts
- WHERE NOT EXISTS (SELECT 1 FROM versions WHERE versions.asset_id = artifacts.asset_id AND versions.n = artifacts.version)
+ WHERE version > 0
+   AND NOT EXISTS (SELECT 1 FROM versions WHERE versions.asset_id = artifacts.asset_id AND versions.n = artifacts.version)
+ UNION
+SELECT asset_id, 'file of a clip'
+  FROM artifacts
+ WHERE version = 0
+   AND NOT EXISTS (SELECT 1 FROM clips WHERE clips.asset_id = artifacts.asset_id
+                                         AND artifacts.name = 'clips/' || clips.asset_id || '/' || clips.id || '.mp4')
+ UNION
+SELECT asset_id, 'clip'
+  FROM clips
+ WHERE NOT EXISTS (SELECT 1 FROM assets WHERE assets.id = clips.asset_id)
  LIMIT :n
 
 -- name: asset_ids

@@ -543,13 +543,16 @@ SELECT CAST(count(*) AS integer) AS ahead,
 SELECT DISTINCT lane FROM tasks WHERE state = 'ready'
 
 -- name: failed_with_code
--- Jobs that have a task in error with this code.
-SELECT DISTINCT job_id
+-- Jobs that have a task in error with this code, in this step. :owner NULL: everybody's.
+SELECT DISTINCT tasks.job_id
   FROM tasks
- WHERE state = 'error'
-   AND CAST(failure AS json) ->> 'error_code' = :code  --@postgres
-   AND failure ->> 'error_code' = :code  --@sqlite
- ORDER BY job_id
+  JOIN jobs ON jobs.id = tasks.job_id
+ WHERE tasks.state = 'error'
+   AND CAST(tasks.failure AS json) ->> 'error_code' = :code  --@postgres
+   AND tasks.failure ->> 'error_code' = :code  --@sqlite
+   AND (CAST(:step AS text) IS NULL OR tasks.step = :step)
+   AND (CAST(:owner AS text) IS NULL OR coalesce(jobs.owner, '') = :owner)
+ ORDER BY tasks.job_id
 
 -- name: unadvanced
 -- The check of the counters: NEW tasks whose count of open parents is wrong.

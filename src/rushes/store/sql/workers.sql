@@ -3,7 +3,7 @@
 -- fragment: worker_columns
 workers.id, workers.name, workers.owner, workers.type, workers.mode, workers.hostname, workers.version, workers.lanes,
 workers.capabilities, workers.kinds, workers.metadata, workers.started_at, workers.last_heartbeat, workers.offline_at,
-workers.tasks_done, workers.tasks_failed
+workers.tasks_done, workers.tasks_failed, workers.cpu_percent, workers.memory_percent
 
 -- name: register
 -- A new worker, or a new start of a known one. What an operator disabled stays disabled.
@@ -15,7 +15,8 @@ VALUES (:id, :name, :owner, :type, 'active', :hostname, :version, :lanes, :offer
    SET owner = excluded.owner, type = excluded.type, hostname = excluded.hostname, version = excluded.version,
        mode = CASE WHEN workers.mode = 'disabled' THEN 'disabled' ELSE 'active' END,
        lanes = excluded.lanes, offers = excluded.offers, capabilities = excluded.capabilities, kinds = excluded.kinds,
-       metadata = excluded.metadata, started_at = {now}, last_heartbeat = {now}, offline_at = NULL
+       metadata = excluded.metadata, started_at = {now}, last_heartbeat = {now}, offline_at = NULL,
+       cpu_percent = NULL, memory_percent = NULL
 RETURNING id, mode
 
 -- name: live_names
@@ -24,7 +25,9 @@ SELECT name FROM workers WHERE mode <> 'stopped' AND last_heartbeat > {now} - :l
 -- name: heartbeat
 -- Presence. No row back: another process has taken the worker's name, or it was deleted.
 UPDATE workers
-   SET last_heartbeat = {now}
+   SET last_heartbeat = {now},
+       cpu_percent = coalesce(:cpu_percent, cpu_percent),
+       memory_percent = coalesce(:memory_percent, memory_percent)
  WHERE owner = :owner
 RETURNING mode, offline_at
 
@@ -66,6 +69,16 @@ SELECT {worker_columns},
        {now} AS now
   FROM workers
  ORDER BY workers.name
+
+-- name: held_tasks
+-- What every worker works on, with the job that it is for.
+SELECT tasks.lease_owner AS owner, tasks.id AS task_id, tasks.job_id, jobs.label, tasks.step, tasks.item, tasks.progress,
+       tasks.claimed_at, tasks.lease_expires_at
+  FROM tasks
+  JOIN jobs ON jobs.id = tasks.job_id
+ WHERE tasks.state = 'running'
+   AND tasks.finished_at IS NULL
+ ORDER BY tasks.claimed_at, tasks.id
 
 -- name: lease_owners
 -- Processes that hold tasks.
