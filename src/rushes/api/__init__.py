@@ -1,0 +1,1 @@
+"""The HTTP API. Thin: parse, call, present."""

@@ -1,0 +1,48 @@
+"""A small film in a form: one file, and words about it."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+
+from starlette.datastructures import UploadFile
+from starlette.exceptions import HTTPException
+from starlette.requests import Request
+
+from rushes.errors import Invalid
+
+TYPE = "multipart/form-data"
+FIELDS = ("title", "tags", "qualities", "languages", "text", "priority", "duplicate", "sha256")
+LONGEST = 10_000
+BODY = {
+    "required": True,
+    "content": {
+        TYPE: {
+            "schema": {
+                "type": "object",
+                "required": ["file"],
+                "properties": {
+                    "file": {"type": "string", "contentMediaType": "application/octet-stream"},
+                    **{name: {"type": "string"} for name in FIELDS},
+                },
+                "additionalProperties": False,
+            }
+        }
+    },
+}
+"""What OpenAPI says of it."""
+
+
+@asynccontextmanager
+async def form_of(request: Request) -> AsyncIterator[tuple[UploadFile, dict[str, str]]]:
+    """Read a form. It is on the disk of this machine until the block is left."""
+    if request.headers.get("content-type", "").partition(";")[0].strip().lower() != TYPE:
+        raise HTTPException(415, f"send the film as {TYPE}")
+    async with request.form(max_files=1, max_fields=len(FIELDS), max_part_size=LONGEST) as form:
+        file = form.get("file")
+        if not isinstance(file, UploadFile):
+            raise Invalid("the form has no file", hint="its field is called: file")
+        fields = {name: value for name, value in form.multi_items() if isinstance(value, str)}
+        if len(fields) + 1 < len(form.multi_items()):
+            raise Invalid("a field comes twice, or there is more than one file")
+        yield file, fields

@@ -1,0 +1,1 @@
+"""One file per noun: parse, call the desk, present."""
