@@ -10,6 +10,7 @@ import multiprocessing
 import os
 import random
 import signal
+import threading
 import time
 from collections.abc import Callable
 from multiprocessing.context import ForkServerProcess
@@ -54,7 +55,7 @@ class Fleet:
         self._name = f"fleet{seed}"
         self._random = random.Random(seed)
         self._workers: list[ForkServerProcess] = []
-        self._stopped: list[tuple[float, ForkServerProcess]] = []
+        self._stopped: list[tuple[threading.Timer, ForkServerProcess]] = []
         self._number = 0
         self.signals = {signal.SIGKILL: 0, signal.SIGTERM: 0, signal.SIGSTOP: 0}
 
@@ -68,7 +69,9 @@ class Fleet:
         error: BaseException | None,
         traceback: TracebackType | None,
     ) -> None:
-        for _, process in self._stopped:
+        for alarm, process in self._stopped:
+            alarm.cancel()
+            alarm.join()
             os.kill(process.pid or 0, signal.SIGCONT)
         for process in [*self._workers, *(process for _, process in self._stopped)]:
             process.kill()
@@ -79,12 +82,10 @@ class Fleet:
         return [process.pid or 0 for process in self._workers]
 
     def refill(self) -> None:
-        """Replace those that are gone, and wake those that have slept long enough."""
-        now = time.monotonic()
-        for wake_at, process in list(self._stopped):
-            if wake_at <= now:
-                os.kill(process.pid or 0, signal.SIGCONT)
-                self._stopped.remove((wake_at, process))
+        """Replace those that are gone, and count those in again that are awake."""
+        for alarm, process in list(self._stopped):
+            if not alarm.is_alive():
+                self._stopped.remove((alarm, process))
                 self._workers.append(process)
         for process in list(self._workers):
             if not process.is_alive():
@@ -105,7 +106,7 @@ class Fleet:
         self.signals[number] += 1
         if number == signal.SIGSTOP:
             self._workers.remove(process)
-            self._stopped.append((time.monotonic() + 1.6, process))  # longer than the lease
+            self._stopped.append((self._wake_later(process), process))
 
     def run(self, kills: int, pause: float, meanwhile: Callable[[], None] = lambda: None) -> None:
         """Strike until `kills` workers were killed with -9."""
@@ -114,6 +115,13 @@ class Fleet:
             self.strike()
             meanwhile()
             self.refill()
+
+    def _wake_later(self, process: ForkServerProcess) -> threading.Timer:
+        """Wake it from a thread: it may hold the lock of SQLite that everybody else waits for."""
+        longer_than_the_lease = 1.6
+        alarm = threading.Timer(longer_than_the_lease, os.kill, (process.pid, signal.SIGCONT))
+        alarm.start()
+        return alarm
 
     def _start(self) -> None:
         self._number += 1

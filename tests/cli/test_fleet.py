@@ -9,19 +9,20 @@ import pytest
 
 from rushes.cli.config import hidden
 from rushes.domain.graph import Step
+from rushes.media import sandbox
 from tests.cli.conftest import Cli
 from tests.world import World
 
 
-def test_workers_are_listed_with_load_and_totals(cli: Cli, world: World):
+def test_workers_are_listed_with_load_and_totals(anywhere: Cli, world: World):
     """Shows 000-026."""
     owner = world.worker("gpu-1", capabilities=["gpu"])
     world.submit({"noop": Step(items=[{}, {}])})
     first, _ = world.claim(owner, 2)
     world.complete(first)
 
-    header, line = cli("workers", "list").out.splitlines()
-    [told] = cli("workers", "list", "--json").json["items"]
+    header, line = anywhere("workers", "list").out.splitlines()
+    [told] = anywhere("workers", "list", "--json").json["items"]
 
     assert header.split()[:3] == ["worker", "status", "load"]
     assert line.split()[:3] == ["gpu-1", "busy", "1/5"]
@@ -32,40 +33,40 @@ def test_workers_are_listed_with_load_and_totals(cli: Cli, world: World):
     assert told["capabilities"] == ["gpu"]
 
 
-def test_no_workers_are_told_as_such(cli: Cli, world: World):
-    assert cli("workers", "list").out == "no workers\n"
+def test_no_workers_are_told_as_such(anywhere: Cli, world: World):
+    assert anywhere("workers", "list").out == "no workers\n"
 
 
-def test_worker_is_drained_disabled_and_resumed(cli: Cli, world: World):
+def test_worker_is_drained_disabled_and_resumed(anywhere: Cli, world: World):
     """Shows 000-040."""
     world.worker("pi4")
 
-    assert cli("workers", "drain", "pi4").out == "pi4 is draining\n"
-    assert cli("workers", "disable", "pi4", "--json").json["mode"] == "disabled"
-    assert cli("workers", "resume", "pi4").out == "pi4 is active\n"
+    assert anywhere("workers", "drain", "pi4").out == "pi4 is draining\n"
+    assert anywhere("workers", "disable", "pi4", "--json").json["mode"] == "disabled"
+    assert anywhere("workers", "resume", "pi4").out == "pi4 is active\n"
 
 
-def test_kinds_are_listed_paused_and_resumed(cli: Cli, world: World):
-    paused = cli("queue", "pause", "demo.shard", "--reason", "disk is full")
+def test_kinds_are_listed_paused_and_resumed(anywhere: Cli, world: World):
+    paused = anywhere("queue", "pause", "demo.shard", "--reason", "disk is full")
     [shard] = [
         item
-        for item in cli("queue", "list", "--json").json["items"]
+        for item in anywhere("queue", "list", "--json").json["items"]
         if item["kind"] == "demo.shard"
     ]
 
     assert paused.out == "demo.shard is paused\n"
     assert (shard["paused"], shard["paused_reason"]) == (True, "disk is full")
-    assert "disk is full" in cli("queue", "list").out
-    assert cli("queue", "resume", "demo.shard", "--json").json["was_paused"] is True
-    assert cli("queue", "resume", "demo.shard").out == "demo.shard was not paused\n"
+    assert "disk is full" in anywhere("queue", "list").out
+    assert anywhere("queue", "resume", "demo.shard", "--json").json["was_paused"] is True
+    assert anywhere("queue", "resume", "demo.shard").out == "demo.shard was not paused\n"
 
 
-def test_kinds_are_listed_with_what_is_ready_and_running(cli: Cli, world: World):
+def test_kinds_are_listed_with_what_is_ready_and_running(anywhere: Cli, world: World):
     world.submit({"noop": Step(items=[{}] * 3)})
     world.claim(world.worker())
 
     [noop] = [
-        item for item in cli("queue", "list", "--json").json["items"] if item["kind"] == "noop"
+        item for item in anywhere("queue", "list", "--json").json["items"] if item["kind"] == "noop"
     ]
 
     assert (noop["ready"], noop["running"]) == (2, 1)
@@ -89,7 +90,10 @@ def test_doctor_finds_nothing_in_a_sound_database(cli: Cli, world: World):
 
     text, told = cli("doctor"), cli("doctor", "--strict", "--json")
 
-    assert (text.code, text.out[:2]) == (0, "ok")
+    here, verdict = text.out.splitlines()
+    assert (text.code, verdict[:2]) == (0, "ok")
+    assert here.startswith("this machine: ffmpeg ")
+    assert told.json["machine"]["walls"] == sandbox.level()
     assert told.code == 0
     assert (told.json["ok"], told.json["findings"], told.json["quiet"]) == (True, [], True)
 

@@ -1,0 +1,1 @@
+"""How one Rushes asks another one: HTTP, and the errors that an answer stands for."""

@@ -1,0 +1,127 @@
+"""A machine joins a server, and leaves it: tokens, keys, and what is said when it goes wrong."""
+
+from __future__ import annotations
+
+import stat
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from rushes.worker import joined
+from tests.cli.conftest import Cli
+from tests.client.server import Served
+
+NOWHERE = "http://127.0.0.1:9"
+TOKEN = "rsh_join_" + "a" * 43
+
+
+def token(cli: Cli, *options: str) -> str:
+    made: str = cli("workers", "invite", *options, "--json").json["token"]
+    return made
+
+
+def test_machine_joins_with_the_line_that_was_printed(
+    cli: Cli, server: Callable[[], Served], tmp_path: Path
+):
+    """D12: one line to paste; the key is kept for this person alone, and never shown."""
+    said = cli("workers", "invite").out
+    given = said.split("--token ")[1].strip()
+
+    answer = cli("worker", "join", server().url, "--token", given, "--name", "far")
+
+    assert (answer.code, answer.err) == (0, "")
+    assert answer.out == f"far has joined {server().url}; next: rushes worker run\n"
+    file = tmp_path / "data" / joined.FILE
+    assert stat.S_IMODE(file.stat().st_mode) == 0o600
+    assert joined.load(tmp_path / "data") is not None
+    assert "rsh_worker_" not in answer.out
+    shown = cli("workers", "show", "far", "--json").json
+    assert (shown["type"], shown["metadata"]["cores"] >= 1) == ("remote", True)
+    assert "far" in cli("workers", "show", "far").out
+
+
+def test_machine_leaves_and_forgets_its_key(cli: Cli, server: Callable[[], Served], tmp_path: Path):
+    cli("worker", "join", server().url, "--token", token(cli))
+
+    first, again = cli("worker", "leave"), cli("worker", "leave", "--json")
+
+    assert first.out == "left\n"
+    assert again.json == {"left": False}
+    assert joined.load(tmp_path / "data") is None
+
+
+def test_keys_of_a_worker_are_listed_added_and_ended(cli: Cli, server: Callable[[], Served]):
+    """000-106, 000-107."""
+    cli("worker", "join", server().url, "--token", token(cli, "--kinds", "ocr"), "--name", "far")
+    [first] = cli("workers", "keys", "far", "--json").json["items"]
+
+    added = cli("workers", "keys", "far", "--add").out
+    ended = cli("workers", "keys", "far", "--revoke", first["key_id"])
+    rest = cli("workers", "keys", "far").out
+    cli("workers", "keys", "far", "--revoke", "all")
+
+    assert first["kinds"] == ["ocr"]
+    assert "rsh_worker_" in added
+    assert ended.out == f"revoked {first['key_id']}\n"
+    assert first["key_id"] not in rest
+    assert cli("workers", "keys", "far").out == "no keys\n"
+
+
+@pytest.mark.parametrize(
+    "arguments, code, word",
+    [
+        (("worker", "join", "films", "--token", TOKEN), 2, "not the address of a server"),
+        (("worker", "join", NOWHERE, "--token", TOKEN), 6, "nobody answers"),
+        (("worker", "join", "SERVER", "--token", TOKEN), 4, "unknown, too old or was used"),
+        (("worker", "join", "SERVER", "--token", "x y"), 2, "not a key"),
+        (("workers", "keys", "nobody"), 3, "no worker"),
+        (("workers", "show", "nobody"), 3, "no worker"),
+        (("workers", "invite", "--kinds", "UPPER!"), 2, "not a kind"),
+        (("workers", "invite", "--minutes", "0"), 2, ""),
+    ],
+    ids=range(8),
+)
+def test_wrong_input_is_one_clear_line(
+    cli: Cli, server: Callable[[], Served], tmp_path: Path, arguments, code: int, word: str
+):
+    given = [server().url if one == "SERVER" else one for one in arguments]
+
+    answer = cli(*given)
+
+    assert (answer.code, answer.out) == (code, ""), answer
+    assert word in answer.err
+    assert TOKEN not in answer.err
+    assert not (tmp_path / "data" / joined.FILE).exists()
+
+
+def test_name_that_is_taken_is_refused(cli: Cli, server: Callable[[], Served], tmp_path: Path):
+    cli("worker", "join", server().url, "--token", token(cli), "--name", "far")
+    before = (tmp_path / "data" / joined.FILE).read_text()
+
+    answer = cli("worker", "join", server().url, "--token", token(cli), "--name", "far")
+
+    assert answer.code == 2
+    assert "--name" in answer.err
+    assert (tmp_path / "data" / joined.FILE).read_text() == before
+
+
+def test_options_of_a_local_worker_are_refused_for_a_far_one(
+    cli: Cli, server: Callable[[], Served]
+):
+    cli("worker", "join", server().url, "--token", token(cli))
+
+    answer = cli("worker", "run", "--until-idle")
+
+    assert answer.code == 2
+    assert "rushes worker leave" in answer.err
+
+
+def test_damaged_file_is_told(cli: Cli, tmp_path: Path):
+    (tmp_path / "data").mkdir(exist_ok=True)
+    (tmp_path / "data" / joined.FILE).write_text("{")
+
+    answer = cli("worker", "run")
+
+    assert answer.code == 2
+    assert "is damaged" in answer.err
