@@ -69,6 +69,12 @@ def tone(seconds: float = 4) -> str:
     return f"-f lavfi -i sine=frequency=440:sample_rate=48000:duration={seconds} -ac 2"
 
 
+def beeps(seconds: float) -> str:
+    """A beep every ten seconds. A steady tone, coded twice, takes ffmpeg ten times as long."""
+    quiet = r"volume=0:enable=gt(mod(t\,10)\,0.5)"
+    return f"{tone(seconds)} -af {quiet}"
+
+
 def _truncated(target: Path) -> None:
     """the first 60 % of {fps30_front}"""
     whole = clip("fps30_front").read_bytes()
@@ -138,6 +144,11 @@ RECIPES: dict[str, tuple[str, Recipe]] = {
     "audio_only": ("mp4", f"{tone(2)} {AAC}"),
     "image": ("mp4", _image),
     "film": ("mp4", _film),
+    "half_minute": ("mp4", f"{bars('640x480', '10', 36)} {beeps(36)} {X264} {AAC}"),
+    "small_minute": ("mp4", f"{bars('256x144', '5', 60)} {beeps(60)} {X264} {AAC}"),
+    "small_two_minutes": ("mp4", f"{bars('256x144', '5', 120)} {beeps(120)} {X264} {AAC}"),
+    "two_minutes": ("mp4", f"{bars('480x360', '10', 120)} {beeps(120)} {X264} {AAC}"),
+    "two_minutes_hd": ("mp4", f"{bars('1920x1080', '25', 120)} {beeps(120)} {X264} {AAC}"),
 }
 
 

@@ -1,8 +1,11 @@
 """Cuts a clip out of the original: exactly, by encoding it anew, or fast, by copying packets.
 
-An exact clip begins and ends with the very frames that are shown at its borders. A fast one can
-only begin at a key frame; `fast_start` says where that is before anything is cut, and the clip
-says it again. Either is read once more before it is handed out: exit code 0 proves nothing.
+An exact clip holds the frames whose time is at its start or later, and before its end, so that two
+clips that meet share no frame and lose none. Frames are those of the film's constant grid, and the
+time of a frame is a whole millisecond, the nearest: whoever asks for what a clip says of itself
+gets the same clip. A fast clip can only begin at a key frame; `fast_start` says where that is
+before anything is cut, and the clip says it again. Either is read once more before it is handed
+out: exit code 0 proves nothing.
 """
 
 from __future__ import annotations
@@ -10,6 +13,8 @@ from __future__ import annotations
 import hashlib
 from dataclasses import dataclass
 from enum import StrEnum
+from fractions import Fraction
+from math import ceil, floor
 from pathlib import Path
 
 from rushes.errors import Invalid, StageError
@@ -20,7 +25,9 @@ from rushes.media.sandbox import Limits, Watch
 from rushes.media.source import Source
 
 PADDING_MS = 2_000
+LONGEST_PADDING_MS = 60_000
 LONGEST_MS = 30 * 60_000
+HALF_MS = Fraction(1, 2)
 PREROLLS_MS = (2_000, 30_000, 10**12)
 # how it ends when nothing could be decoded: too few frames, or ffmpeg 7 fails an assertion
 LATE = frozenset({"OUTPUT_INVALID", "SOURCE_CORRUPT", "FFMPEG_FAILED"})
@@ -83,8 +90,8 @@ def window(
         raise Invalid(f"a clip cannot go from {start_ms} to {end_ms} ms")
     if end_ms > duration_ms:
         raise Invalid(f"the clip ends at {end_ms} ms, the film at {duration_ms} ms")
-    if padding_ms < 0:
-        raise Invalid(f"padding cannot be {padding_ms} ms")
+    if not 0 <= padding_ms <= LONGEST_PADDING_MS:
+        raise Invalid(f"padding is 0 to {LONGEST_PADDING_MS} ms, not {padding_ms}")
     if end_ms - start_ms > longest_ms:
         raise Invalid(
             f"the clip is {end_ms - start_ms} ms long; the limit is {longest_ms} ms",
@@ -102,11 +109,38 @@ def clip_key(version: str, asked: Window, *, padding_ms: int, profile: str) -> s
 
 
 def frame_range(source: Source, wanted: Window) -> range:
-    """Return the frames of the film's grid that are seen within the window."""
-    fps = source.video.fps
-    last = round(source.video.start_ms * fps / 1000) + source.video.frames
-    end = min(last, -int(-wanted.end_ms * fps // 1000))
-    return range(min(int(wanted.start_ms * fps / 1000), end - 1), end)
+    """Return the frames of the film's grid within the window. Raises Invalid if there are none."""
+    fps, end = source.video.fps, _end_frame(source)
+    found = range(first_frame(wanted.start_ms, fps), min(end, first_frame(wanted.end_ms, fps)))
+    if not found:
+        raise Invalid(
+            f"no frame of the film begins between {wanted.start_ms} and {wanted.end_ms} ms",
+            hint="ask for a longer clip, or an earlier one",
+        )
+    return found
+
+
+def first_frame(time_ms: int, fps: Fraction) -> int:
+    """Return the first frame whose time is `time_ms` or later.
+
+    >>> [first_frame(time_ms, Fraction(30)) for time_ms in (733, 734, 767, 768)]
+    [22, 23, 23, 24]
+    """
+    return max(0, ceil((time_ms - HALF_MS) * fps / 1000))
+
+
+def frame_ms(number: int, fps: Fraction) -> int:
+    """Return the time of a frame, to the nearest millisecond.
+
+    >>> [frame_ms(number, Fraction(30)) for number in (22, 23)]
+    [733, 767]
+    """
+    return floor(number / fps * 1000 + HALF_MS)
+
+
+def film_end_ms(source: Source) -> int:
+    """Return where the film ends for a player: the last frame may outlast what the file says."""
+    return max(source.duration_ms, frame_ms(_end_frame(source), source.video.fps))
 
 
 def fast_start(
@@ -148,6 +182,10 @@ def cut(
     except BaseException:
         target.unlink(missing_ok=True)
         raise
+
+
+def _end_frame(source: Source) -> int:
+    return round(source.video.start_ms * source.video.fps / 1000) + source.video.frames
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -199,7 +237,8 @@ def _encode_from(order: _Order, frames: range, preroll_ms: int) -> Clip:
         order,
         made,
         mode=Mode.EXACT,
-        start_ms=round(frames.start / fps * 1000),
+        start_ms=frame_ms(frames.start, fps),
+        end_ms=frame_ms(frames.start + made.frames, fps),
         provenance=Provenance(command=output.command, tools=(f"ffmpeg {ffmpeg.find().version}",)),
     )
 
@@ -230,18 +269,31 @@ def _copy(order: _Order) -> Clip:
         case {"start_ms": int(start_ms), "tools": list(tools)}:
             words = (f"{key}={value}" for key, value in command.items())
             provenance = Provenance(command=(COPY, *words), tools=tuple(map(str, tools)))
-            return _clip(order, made, mode=Mode.FAST, start_ms=start_ms, provenance=provenance)
+            return _clip(
+                order,
+                made,
+                mode=Mode.FAST,
+                start_ms=start_ms,
+                end_ms=start_ms + made.video_ms,
+                provenance=provenance,
+            )
     raise invalid("the copy did not say where it starts")
 
 
 def _clip(
-    order: _Order, made: Measured, *, mode: Mode, start_ms: int, provenance: Provenance
+    order: _Order,
+    made: Measured,
+    *,
+    mode: Mode,
+    start_ms: int,
+    end_ms: int,
+    provenance: Provenance,
 ) -> Clip:
     return Clip(
         path=str(order.target),
         mode=mode,
         start_ms=start_ms,
-        end_ms=start_ms + made.video_ms,
+        end_ms=end_ms,
         frames=made.frames,
         width=made.size[0],
         height=made.size[1],
