@@ -1,0 +1,1 @@
+"""The page: plain ES modules in `static/`, served as they are."""

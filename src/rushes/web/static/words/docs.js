@@ -1,0 +1,20 @@
+export default {
+  title: "API docs",
+  lead: "Everything the page shows and does, it does through this.",
+  download: "openapi.json",
+  filter: "Find a request",
+  none: "No request has this in it.",
+  other: "Other",
+  tags: {
+    uploads: "Uploads", videos: "Videos", playback: "Playback", jobs: "Jobs", events: "Events", worker: "Worker protocol",
+    workers: "Workers", queues: "Queues", queue: "Queues", people: "People and keys", health: "Health",
+  },
+  parameters: "Parameters",
+  places: { path: "in the path", query: "in the query", header: "in a header" },
+  body: "Body",
+  required: "required",
+  answers: (status) => `Answers ${status}`,
+  listOf: (type) => `list of ${type}`,
+  away: "The description of the API could not be read.",
+  awayHint: "Check that the server runs, then try again.",
+};

@@ -1,0 +1,16 @@
+export default {
+  name: "Rushes",
+  title: "Sign in",
+  to: (host) => `to ${host}`,
+  user: "Name",
+  password: "Password",
+  enter: "Sign in",
+  entering: "Signing in …",
+  about: "About Rushes",
+  pitch: "Find the second it was on screen. Cut it. Send it.",
+  pitchMore: "Your footage and your index, on your own machines.",
+  first: "First time here? Open the link that the server showed when it started:",
+  firstCommand: "rushes up",
+  lost: "Lost the password? An administrator sets a new one:",
+  lostCommand: "rushes users password NAME",
+};

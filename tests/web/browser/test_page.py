@@ -1,0 +1,224 @@
+"""The page in a real Chromium, below /x: without errors, for everybody, live, and hard to fool."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Page, expect
+
+from tests.library.studio import HEAD
+from tests.media.clips import clip
+from tests.web.browser.site import NAME, NARROW, PASSWORD, WIDE, Visit
+
+PAGES = ("/", "/upload", "/system", "/docs")
+PAYLOAD = '<img src=x onerror="document.title=1">.mp4'
+MB = 1_000_000
+SLOW = {"offline": False, "latency": 0, "downloadThroughput": -1, "uploadThroughput": 6 * MB}
+FAST = {**SLOW, "uploadThroughput": -1}
+A_VIDEO = {
+    "asset_id": "a1",
+    "status": "processing",
+    "title": "A film",
+    "tags": [],
+    "playable_at": "2026-01-01T12:00:00Z",
+    "created_at": "2026-01-01T12:00:00Z",
+    "work": {"percent": 0, "steps": {"thumbnail": {"done": 1}, "transcode": {"running": 1}}},
+}
+STORM = """async () => {
+  const channel = new BroadcastChannel("rushes-live/x");
+  const poster = document.querySelector(".develop");
+  const seen = { changes: 0, frames: 0 };
+  new MutationObserver(() => seen.changes++).observe(poster, { attributes: true });
+  const count = () => { seen.frames++; requestAnimationFrame(count); };
+  requestAnimationFrame(count);
+  const send = (number) => {
+    const data = { percent: number / 2, step: "transcode" };
+    const event = { type: "task.progress", job_id: "j1", asset_id: "a1", data };
+    channel.postMessage({ from: 1, number, state: "open", event });
+  };
+  for (let number = 0; number < 190; number++) {
+    send(number);
+    if (number % 4 === 3) await new Promise((done) => setTimeout(done, 20));
+  }
+  await new Promise((done) => setTimeout(done, 200));
+  return { ...seen, shown: poster.style.getPropertyValue("--p") };
+}"""
+
+
+@pytest.mark.parametrize("path", PAGES)
+def test_page_is_whole_in_light_and_dark_and_on_a_small_phone(visit: Visit, path: str):
+    """B-HTTP-13: no error in the console, nothing of another host, no flaw that axe knows of."""
+    visit.open(path)
+    flaws = {"light": visit.flaws()}
+    visit.page.emulate_media(color_scheme="dark")
+    flaws["dark"] = visit.flaws()
+    visit.page.set_viewport_size(NARROW)
+
+    assert flaws == {"light": [], "dark": []}
+    assert not visit.is_cut_off()
+
+
+def test_stranger_logs_in_and_goes_on_where_they_wanted_to(stranger: Visit):
+    stranger.expected = ("401",)
+    page = stranger.open("/system?a=1")
+    assert page.url.endswith("/x/login?next=%2Fsystem%3Fa%3D1")
+    assert stranger.flaws() == []
+    page.emulate_media(color_scheme="dark")
+    assert stranger.flaws() == []
+    page.set_viewport_size(NARROW)
+    assert not stranger.is_cut_off()
+
+    _enter(page, "wrong wrong wrong")
+    expect(page.get_by_role("alert")).to_contain_text("UNAUTHENTICATED")
+    _enter(page, PASSWORD)
+
+    expect(page.get_by_role("heading", name="System")).to_be_visible()
+    assert page.url.endswith("/x/system?a=1")
+
+
+@pytest.mark.parametrize("next", ["//evil.example", "https:evil", "javascript:alert(1)", "/\\evil"])
+def test_login_leads_nowhere_else(stranger: Visit, next: str):
+    """B-HTTP-17."""
+    page = stranger.page
+    page.goto(f"{stranger.site.home}/login?next={next}")
+
+    _enter(page, PASSWORD)
+
+    expect(page.get_by_role("heading", name="Library")).to_be_visible()
+    assert page.url == f"{stranger.site.home}/"
+
+
+def test_login_link_works_once_and_leaves_the_address_bar(stranger: Visit):
+    stranger.expected = ("401",)
+    link, page = stranger.site.login_link(), stranger.page
+
+    page.goto(link)
+    expect(page.get_by_role("heading", name="Library")).to_be_visible()
+    assert page.url == f"{stranger.site.home}/"
+    stranger.context.clear_cookies()
+    page.goto(link)
+
+    expect(page.get_by_role("alert")).to_be_visible()
+    assert "#" not in page.url
+
+
+def test_dropped_film_is_a_card_in_every_window_and_its_name_is_text(visit: Visit):
+    """000-126, B-HTTP-13: drop, row, card, playable; two windows, one stream, no reload."""
+    other = visit.context.new_page()
+    visit.open("/")
+    visit.open("/", other)
+    visit.page.evaluate("localStorage.setItem('rushes.upload', JSON.stringify({text: 'false'}))")
+    visit.open("/upload")
+
+    visit.drop(PAYLOAD, clip("silent").read_bytes())
+
+    row = visit.page.locator(".files .row", has_text="<img src=x")
+    expect(row.get_by_role("link", name="Open job")).to_be_visible(timeout=20_000)
+    card = other.locator(".card", has_text="<img src=x")
+    expect(card).to_be_visible(timeout=10_000)
+    expect(card.locator(".poster img").first).to_be_visible(timeout=30_000)
+    expect(card.locator(".status")).to_have_count(0, timeout=30_000)
+    expect(row.get_by_text("Ready.")).to_be_visible(timeout=10_000)
+    assert other.title() == "Library · Rushes"
+    assert len(visit.streams) == 2  # the other window took over when the first was loaded anew
+
+
+def test_same_film_is_noticed_before_it_is_sent(visit: Visit):
+    visit.open("/upload")
+    sent: list[str] = []
+    visit.context.on("request", lambda request: sent.append(f"{request.method} {request.url}"))
+
+    visit.drop("again.mp4", clip("silent").read_bytes())
+
+    row = visit.page.locator(".files .row", has_text="again.mp4")
+    expect(row.get_by_text("Already in the library")).to_be_visible()
+    expect(row.get_by_role("link")).to_contain_text("<img src=x")
+    assert not [one for one in sent if "/api/uploads" in one]
+
+
+def test_upload_goes_on_after_a_reload(visit: Visit, folder: Path):
+    """F-API-1: what has come is not sent again."""
+    film = folder / "long.mp4"
+    film.write_bytes(HEAD + os.urandom(24 * MB))
+    visit.open("/upload")
+    network = visit.context.new_cdp_session(visit.page)
+    network.send("Network.emulateNetworkConditions", SLOW)
+    visit.page.locator("#files").set_input_files(film)
+    row = visit.page.locator(".files .row", has_text="long.mp4")
+    expect(row.get_by_role("progressbar")).not_to_have_attribute("aria-valuenow", "0")
+
+    visit.page.on("dialog", lambda dialog: dialog.accept())
+    visit.page.reload()
+    expect(row.get_by_text("Choose the file again")).to_be_visible()
+    network.send("Network.emulateNetworkConditions", FAST)
+    with visit.page.expect_request(lambda request: request.method == "PATCH") as resumed:
+        row.locator("input").set_input_files(film)
+
+    assert int(resumed.value.headers["upload-offset"]) > MB
+    expect(row.get_by_role("link", name="Open job")).to_be_visible(timeout=20_000)
+
+
+def test_two_hundred_events_a_second_are_at_most_one_render_per_frame(visit: Visit):
+    visit.expected = ("404",)  # the poster of a film that is not there
+    visit.open("/docs")  # this window has the stream, the next one listens to it
+    page = visit.context.new_page()
+    page.route(
+        "**/api/videos?*",
+        lambda route: route.fulfill(json={"items": [A_VIDEO], "next_cursor": None}),
+    )
+    visit.open("/", page)
+    page.bring_to_front()
+    page.locator(".develop").wait_for()
+
+    seen = page.evaluate(STORM)
+
+    assert seen["shown"] == "94.5"
+    assert 5 < seen["changes"] <= seen["frames"] + 1
+    assert len(visit.streams) == 1
+
+
+def test_keys_open_search_pages_and_the_list_of_keys(visit: Visit):
+    page = visit.open("/")
+    page.keyboard.press("/")
+    expect(page.get_by_role("combobox")).to_be_focused()
+    page.keyboard.press("Escape")
+    page.locator("main").focus()
+
+    page.keyboard.press("?")
+    expect(page.get_by_role("dialog")).to_contain_text("Keyboard shortcuts")
+    page.keyboard.press("Escape")
+    expect(page.get_by_role("dialog")).to_have_count(0)
+    page.keyboard.press("g")
+    page.keyboard.press("s")
+
+    expect(page.get_by_role("heading", name="System", exact=True)).to_be_visible()
+    page.go_back()
+    expect(page.get_by_role("heading", name="Library", exact=True)).to_be_visible()
+
+
+def test_theme_is_kept(visit: Visit):
+    page = visit.open("/")
+    page.get_by_role("button", name="Theme").click()
+    page.get_by_role("menuitemradio", name="Dark").click()
+    page.reload()
+
+    assert page.evaluate("document.documentElement.dataset.theme") == "dark"
+
+
+def test_small_screen_has_its_own_bar(visit: Visit):
+    page = visit.open("/")
+    page.set_viewport_size(NARROW)
+    page.get_by_role("button", name="More").click()
+    page.get_by_role("link", name="System").click()
+
+    expect(page.get_by_role("heading", name="System", exact=True)).to_be_visible()
+    assert not visit.is_cut_off()
+    page.set_viewport_size(WIDE)
+
+
+def _enter(page: Page, password: str) -> None:
+    page.get_by_label("Name").fill(NAME)
+    page.get_by_label("Password").fill(password)
+    page.get_by_role("button", name="Sign in").click()
