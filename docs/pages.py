@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import ast
 import inspect
+import json
 import sys
 from collections.abc import Iterator
 from itertools import pairwise
@@ -28,6 +29,7 @@ EXITS = {
     1: "the job failed, or a check did",
     2: "wrong usage, or input that cannot be accepted",
     3: "no such job, task, worker or kind",
+    4: "nobody knows who you are, or you may not do this",
     5: "conflict: the state of things does not allow it",
     6: "the database cannot be reached, or has another schema",
     7: "the wait timed out",
@@ -125,7 +127,22 @@ def errors_page() -> str:
     return ERRORS.format(codes="\n".join(codes), refusals="\n".join(refusals), tree=tree)
 
 
-PAGES = {"cli.md": cli_page, "settings.md": settings_page, "errors.md": errors_page}
+def openapi_page() -> str:
+    """Return the description of the HTTP API."""
+    from types import SimpleNamespace
+
+    from rushes.api.server import build
+
+    nowhere: Any = SimpleNamespace(settings=settings.Settings())
+    return json.dumps(build(nowhere).openapi(), indent=1, ensure_ascii=False) + "\n"
+
+
+PAGES = {
+    "cli.md": cli_page,
+    "settings.md": settings_page,
+    "errors.md": errors_page,
+    "openapi.json": openapi_page,
+}
 
 
 def stale() -> list[str]:
