@@ -34,7 +34,7 @@ def test_four_workers_make_the_playlist_that_one_makes(place: Place, postgres_ur
 
 def _made_by(place: Place, workers: int) -> str:
     options = ("--no-text", "--no-wait", "--duplicate", "allow")
-    [added] = place.lines("add", clip("small_minute"), *options)
+    [added] = place.lines("add", clip("small_two_minutes"), *options)
     processes = [
         place.start("worker", "run", "--until-idle", "--name", f"{workers}-{number}")
         for number in range(workers)

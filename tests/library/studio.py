@@ -196,13 +196,17 @@ class Studio:
 
     def probed(self, held: Claim) -> probe.Result:
         params = probe.Params.model_validate_json(held.params)
-        rungs = ladder.rungs(self.source)
+        rungs, planned = ladder.rungs(self.source), plan(self.source)
         return probe.Result(
             source=self.source,
-            grid=plan(self.source).grid,
+            grid=planned.grid,
             rungs=tuple(rung for rung in rungs if rung.name in (params.qualities or (rung.name,))),
-            chunks=[probe.Piece(chunk=chunk) for chunk in plan(self.source).chunks],
-            tracks=[probe.Sound(track=track) for track in sound.tracks(self.source)],
+            chunks=[probe.Piece(chunk=chunk) for chunk in planned.chunks],
+            sounds=[
+                probe.Sound(track=track, chunk=chunk)
+                for chunk in planned.sounds
+                for track in sound.tracks(self.source)
+            ],
             parts=[probe.Stretch(part=part) for part in parts(self.source.duration_ms)],
             work_key=params.source_key,
             artifacts=[],
@@ -257,18 +261,14 @@ class Studio:
         )
 
     def sounded(self, held: Claim) -> audio.Result:
-        track = audio.Params.model_validate_json(held.params).track
-        grid = plan(self.source).grid
+        params = audio.Params.model_validate_json(held.params)
+        track = params.track
         rung = replace(ladder.rungs(self.source)[-1], name=track.name, width=0, height=0)
-        whole = Chunk(
-            index=0,
-            first_frame=0,
-            end_frame=grid.frames,
-            first_segment=0,
-            segments=grid.segments,
-        )
         made = replace(
-            self._rendition(rung, whole), codecs="mp4a.40.2", channels=2, language=track.language
+            self._rendition(rung, params.chunk),
+            codecs="mp4a.40.2",
+            channels=2,
+            language=track.language,
         )
         files = {name: name.encode() for name in made.files}
         return audio.Result(rendition=made, artifacts=self.keep(held, files))

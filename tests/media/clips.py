@@ -146,9 +146,10 @@ RECIPES: dict[str, tuple[str, Recipe]] = {
     "film": ("mp4", _film),
     "half_minute": ("mp4", f"{bars('640x480', '10', 36)} {beeps(36)} {X264} {AAC}"),
     "small_minute": ("mp4", f"{bars('256x144', '5', 60)} {beeps(60)} {X264} {AAC}"),
-    "small_two_minutes": ("mp4", f"{bars('256x144', '5', 120)} {beeps(120)} {X264} {AAC}"),
-    "two_minutes": ("mp4", f"{bars('480x360', '10', 120)} {beeps(120)} {X264} {AAC}"),
-    "two_minutes_hd": ("mp4", f"{bars('1920x1080', '25', 120)} {beeps(120)} {X264} {AAC}"),
+    # a segment longer, so that the sound is two chunks
+    "small_two_minutes": ("mp4", f"{bars('256x144', '5', 126)} {beeps(126)} {X264} {AAC}"),
+    "two_minutes": ("mp4", f"{bars('480x360', '10', 126)} {beeps(126)} {X264} {AAC}"),
+    "two_minutes_hd": ("mp4", f"{bars('1920x1080', '25', 126)} {beeps(126)} {X264} {AAC}"),
 }
 
 

@@ -16,17 +16,19 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rushes.media import hls, playlist
-from rushes.media.audio import encode_audio, tracks
+from rushes.media.audio import Take, Track, encode_audio, tracks
 from rushes.media.check import check_set
 from rushes.media.ladder import Rung, rungs
-from rushes.media.plan import Cut, Grid, plan
+from rushes.media.plan import Cut, Grid, Plan, plan
 from rushes.media.probe import probe
 from rushes.media.rendition import MASTER, Rendition, join, playlist_name
 from rushes.media.source import Source
 
 # short, so that a clip of four seconds has several chunks
-SHORT = Cut(segment_s=Fraction(1), key_frame_s=Fraction(1, 2), chunk_segments=2)
-WHOLE = replace(SHORT, chunk_segments=1000, first_chunk_segments=1000)
+SHORT = Cut(
+    segment_s=Fraction(1), key_frame_s=Fraction(1, 2), chunk_segments=2, first_sound_segments=1
+)
+WHOLE = replace(SHORT, chunk_segments=1000, first_chunk_segments=1000, first_sound_segments=1000)
 
 
 @dataclass(frozen=True)
@@ -89,8 +91,10 @@ def make(path: Path, source: Source, folder: Path, cut: Cut, *, sound: bool = Tr
         piece = hls.Piece(video=source.video, grid=made.grid, chunk=chunk, rungs=ladder)
         for rendition in hls.encode_chunk(path, piece, folder=folder).renditions:
             parts[rendition.name].append(rendition)
-    wanted = tracks(source) if sound else ()
-    sounds = [encode_audio(path, track, made.grid, folder=folder) for track in wanted]
+    sounds = [
+        join(encode_audio(path, take, folder=folder) for take in takes(made, track))
+        for track in (tracks(source) if sound else ())
+    ]
     return Made(
         folder=folder,
         grid=made.grid,
@@ -98,6 +102,11 @@ def make(path: Path, source: Source, folder: Path, cut: Cut, *, sound: bool = Tr
         sounds=tuple(sounds),
         chunks=len(made.chunks),
     )
+
+
+def takes(made: Plan, track: Track) -> list[Take]:
+    """Return what a sound track is encoded in."""
+    return [Take(track=track, grid=made.grid, chunk=chunk) for chunk in made.sounds]
 
 
 @dataclass(frozen=True)

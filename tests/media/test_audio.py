@@ -11,9 +11,10 @@ from rushes.errors import StageError
 from rushes.media.audio import Track, encode_audio, tracks
 from rushes.media.encoders import Tools
 from rushes.media.plan import plan
+from rushes.media.rendition import join
 from rushes.media.sandbox import Watch
 from tests.media.clips import clip
-from tests.media.sets import SHORT, look_at
+from tests.media.sets import SHORT, WHOLE, look_at, takes
 
 PATIENCE_S = 20
 
@@ -39,26 +40,41 @@ class Patient(Watch):
 def test_segments_are_published_before_the_sound_is_encoded(folder):
     """000-026: a film can be watched while it is made, so its sound must be there in time."""
     path, source = look_at(clip("film"), folder)
-    grid = plan(source, SHORT).grid
+    [take] = takes(plan(source, WHOLE), tracks(source)[0])
     heard: list[object] = []
     watch = Patient(folder / "ffmpeg" / "audio.mp4", heard)
 
     sound = encode_audio(
         path,
-        tracks(source)[0],
-        grid,
+        take,
         folder=folder,
         tools=Tools(watch=watch),
         on_segment=lambda segment: heard.append(segment.number),
     )
 
     assert heard[:2] == [0, 1]
-    assert [number for number in heard if number != "the end"] == list(range(grid.segments))
+    assert [number for number in heard if number != "the end"] == list(range(take.grid.segments))
     assert (sound.name, sound.codecs, sound.channels) == ("audio/und", "mp4a.40.2", 2)
+
+
+def test_beginning_is_made_alone_and_the_rest_goes_on_without_a_seam(folder):
+    """000-026: the first minute does not wait for the whole; not a bit tells them apart."""
+    path, source = look_at(clip("film"), folder)
+    [track] = tracks(source)
+    [whole], parts = takes(plan(source, WHOLE), track), takes(plan(source, SHORT), track)
+    once = encode_audio(path, whole, folder=folder)
+    before = {name: (folder / name).read_bytes() for name in once.files}
+
+    made = [encode_audio(path, part, folder=folder) for part in parts]
+
+    assert [len(one.segments) for one in made] == [1, whole.grid.segments - 1]
+    assert join(made) == once
+    assert {name: (folder / name).read_bytes() for name in once.files} == before
 
 
 def test_stopped_encode_leaves_no_unfinished_file(folder):
     path, source = look_at(clip("film"), folder)
+    [take] = takes(plan(source, WHOLE), tracks(source)[0])
 
     class Stopping(Watch):
         def tick(self):
@@ -67,8 +83,7 @@ def test_stopped_encode_leaves_no_unfinished_file(folder):
     with pytest.raises(StageError, match="stopped"):
         encode_audio(
             path,
-            tracks(source)[0],
-            plan(source, SHORT).grid,
+            take,
             folder=folder,
             tools=Tools(watch=Stopping()),
         )

@@ -50,6 +50,25 @@ def test_sound_covers_the_film_beside_its_pictures(fps, frames):
     assert 0 <= end * PACKET_S - grid.duration < PACKET_S
 
 
+@pytest.mark.parametrize(
+    "seconds, linear, segments",
+    [
+        (120, False, [20]),
+        (121, False, [10, 11]),
+        (7_200, False, [10, 1_190]),
+        (7_200, True, [1_200]),
+    ],
+)
+def test_first_minute_of_the_sound_of_a_long_film_is_a_chunk_of_its_own(seconds, linear, segments):
+    """000-026: what is watched early does not wait for all of the sound."""
+    source = film(SOURCE, fps=Fraction(24), frames=24 * seconds)
+
+    sounds = plan(replace(source, linear=linear)).sounds
+
+    assert [chunk.segments for chunk in sounds] == segments
+    assert [n for chunk in sounds for n in chunk.numbers] == list(range(sum(segments)))
+
+
 @given(fps=rates, frames=lengths)
 def test_no_segment_is_longer_than_the_target_says(fps, frames):
     grid, _ = _plan(fps, frames)

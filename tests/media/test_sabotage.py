@@ -21,7 +21,7 @@ from rushes.media.check import check_audio, check_chunk
 from rushes.media.encoders import Tools
 from rushes.media.plan import plan
 from tests.media.clips import clip
-from tests.media.sets import WHOLE, look_at, two_rungs
+from tests.media.sets import WHOLE, look_at, takes, two_rungs
 
 WRAPPER = r"""#!/bin/sh
 ./real "$@" || exit $?
@@ -81,20 +81,21 @@ def wrapped(folder, wheel):
 
 @pytest.fixture
 def film(folder):
-    """A clip of 4 s in one chunk of four segments and eight fragments, and its piece."""
+    """A clip of 4 s in one chunk of four segments and eight fragments, its piece and its sound."""
     path, source = look_at(clip("fps30"), folder)
     made = plan(source, WHOLE)
     [chunk] = made.chunks
     rungs = two_rungs(source)[1:]
     piece = hls.Piece(video=source.video, grid=made.grid, chunk=chunk, rungs=rungs)
-    return path, piece, tracks(source)[0]
+    [take] = takes(made, tracks(source)[0])
+    return path, piece, take
 
 
 def test_wrapper_that_does_no_harm_is_not_noticed(folder, film, wrapped):
-    path, piece, track = film
+    path, piece, take = film
 
     hls.encode_chunk(path, piece, folder=folder, tools=wrapped(":"))
-    encode_audio(path, track, piece.grid, folder=folder, tools=wrapped(":"))
+    encode_audio(path, take, folder=folder, tools=wrapped(":"))
 
 
 @pytest.mark.parametrize("damage", DAMAGES)
@@ -110,10 +111,10 @@ def test_damaged_pictures_are_caught(damage, folder, film, wrapped):
 
 @pytest.mark.parametrize("damage", DAMAGES)
 def test_damaged_sound_is_caught(damage, folder, film, wrapped):
-    path, piece, track = film
+    path, _, take = film
 
     with pytest.raises(Retryable) as caught:
-        encode_audio(path, track, piece.grid, folder=folder, tools=wrapped(DAMAGES[damage]))
+        encode_audio(path, take, folder=folder, tools=wrapped(DAMAGES[damage]))
 
     assert caught.value.error_code == "OUTPUT_INVALID"
 
@@ -129,10 +130,10 @@ def pictures(folder, film):
 
 @pytest.fixture
 def sound(folder, film):
-    path, piece, track = film
-    made = encode_audio(path, track, piece.grid, folder=folder)
+    path, piece, take = film
+    made = encode_audio(path, take, folder=folder)
     files = [folder / segment.name for segment in made.segments]
-    return files, lambda: check_audio(folder, piece.grid, made)
+    return files, lambda: check_audio(folder, piece.grid, piece.chunk.numbers, made)
 
 
 @pytest.mark.parametrize("kind", ["pictures", "sound"])

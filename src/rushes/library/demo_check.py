@@ -84,7 +84,7 @@ def broken_segments(made: Made) -> list[str]:
     sounds = [rendition for rendition in renditions if rendition.is_audio]
     check.check_chunk(made.folder, grid, whole, made.rungs, pictures)
     for sound in sounds:
-        check.check_audio(made.folder, grid, sound)
+        check.check_audio(made.folder, grid, range(grid.segments), sound)
     return [] if sounds else ["the film has lost its sound"]
 
 

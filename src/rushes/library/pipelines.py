@@ -1,7 +1,7 @@
 """The graphs as data. Read it second, after domain/task.py.
 
     probe ─┬─ thumbnail ──────────────────────────┐
-           ├─ audio x tracks ───────┐             │
+           ├─ audio x sounds ───────┐             │
            ├─ transcode x chunks ─┬─┴─ playlist ──┼─ finalize          the film is ready
            │                      └─ storyboard ──┘
            └─ sample x parts ─ ocr x batches ─ index                   its text is searchable
@@ -44,7 +44,7 @@ def film(asset_id: str, source_key: str, options: Options) -> Steps:
         "storyboard": Step(
             after=("probe", "transcode"), params=of_asset, optional=True, boost=Boost.ALL, weight=2
         ),
-        "audio": Step(after=("probe",), params=of_asset, each="tracks", boost=Boost.ALL, weight=5),
+        "audio": Step(after=("probe",), params=of_asset, each="sounds", boost=Boost.ALL, weight=5),
     }
     steps = {**qualities(asset_id, source_key, options.qualities), **beside}
     steps["playlist"] = replace(steps["playlist"], after=("probe", "audio", "transcode"))

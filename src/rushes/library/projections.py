@@ -121,14 +121,14 @@ def _pictures(result: probe.Result) -> Iterator[dict[str, object]]:
 
 
 def _sounds(result: probe.Result) -> Iterator[dict[str, object]]:
-    for sound in result.tracks:
+    for track in dict.fromkeys(sound.track for sound in result.sounds):
         yield {
-            "name": sound.track.name,
+            "name": track.name,
             "width": 0,
             "height": 0,
-            "channels": sound.track.channels,
-            "language": sound.track.language,
-            "maxrate_bps": sound.track.bitrate,
+            "channels": track.channels,
+            "language": track.language,
+            "maxrate_bps": track.bitrate,
             "required": True,
             "status": "pending",
             "segments_total": result.grid.segments,

@@ -1,8 +1,9 @@
-"""Encodes a sound track once for the whole film, so that no seam is ever heard.
+"""Encodes a sound track as one for the whole film, so that no seam is ever heard.
 
 ffmpeg writes a file that can be read while it grows; segments are cut out of it as soon as they
 are whole, on the grid of the pictures as near as packets of AAC allow. Sound that begins late,
-has holes or ends early is filled with silence: it lasts as long as the pictures.
+has holes or ends early is filled with silence: it lasts as long as the pictures. Of a later chunk
+all that comes before it is encoded too, and thrown away.
 """
 
 from __future__ import annotations
@@ -17,10 +18,10 @@ from rushes.media import ffmpeg
 from rushes.media.box import invalid, open_made
 from rushes.media.check import check_audio, check_sound
 from rushes.media.encoders import USUAL, Tools
-from rushes.media.hls import limits, workplace
+from rushes.media.hls import SOON_NICE, URGENT_NICE, limits, workplace
 from rushes.media.init import parse_init, write_init
 from rushes.media.mp4 import Fragment, parse_fragment, read_fragments, read_init, write_fragment
-from rushes.media.plan import AUDIO_RATE, PACKET_S, PACKET_SAMPLES, Grid
+from rushes.media.plan import AUDIO_RATE, PACKET_S, PACKET_SAMPLES, Chunk, Grid
 from rushes.media.rendition import Rendition, Segment, init_name, segment_name
 from rushes.media.sandbox import Output, Watch
 from rushes.media.source import AudioStream, Source
@@ -29,6 +30,7 @@ BITRATES = {1: 96_000, 2: 128_000}
 FRAGMENT_US = 1_000_000
 UNKNOWN = "und"
 TARGET = "audio.mp4"
+AHEAD_PACKETS = 8  # the last packets of a file are made without knowing what follows them
 MP4 = (
     *("-map_metadata", "-1", "-map_chapters", "-1", "-fflags", "+bitexact"),
     *("-use_editlist", "0", "-f", "mp4", "-movflags", "+empty_moov+default_base_moof+skip_trailer"),
@@ -50,6 +52,24 @@ class Track:
         return BITRATES[self.channels]
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Take:
+    """A chunk of a sound track: what is encoded at once."""
+
+    track: Track
+    grid: Grid
+    chunk: Chunk
+
+    @property
+    def packets(self) -> int:
+        """How many packets are encoded: a few beyond the chunk, but none beyond the film."""
+        return self.grid.audio_segment(self.chunk.numbers.stop - 1).stop + self.ahead
+
+    @property
+    def ahead(self) -> int:
+        return 0 if self.chunk.numbers.stop == self.grid.segments else AHEAD_PACKETS
+
+
 def tracks(source: Source) -> tuple[Track, ...]:
     """Return the sound tracks of a film, each with a folder of its own: audio/en, audio/en-2."""
     made: dict[str, Track] = {}
@@ -63,30 +83,30 @@ def tracks(source: Source) -> tuple[Track, ...]:
 
 def encode_audio(
     path: Path,
-    track: Track,
-    grid: Grid,
+    take: Take,
     *,
     folder: Path,
     tools: Tools = USUAL,
     on_segment: Callable[[Segment], None] | None = None,
 ) -> Rendition:
-    """Encode a sound track into `folder`, under the names of the set.
+    """Encode a chunk of a sound track into `folder`, under the names of the set.
 
     `on_segment` hears of each segment as soon as it is written and checked, in order.
     """
     with workplace(folder) as place:
-        cutter = _Cutter(_Growing(place / TARGET), track, grid, folder, on_segment)
+        cutter = _Cutter(_Growing(place / TARGET), take, folder, on_segment)
+        duration = take.packets * PACKET_S
         ffmpeg.run(
-            _arguments(path, track, grid),
+            _arguments(path, take),
             folder=place,
             reads=[path],
-            duration_ms=int(grid.duration * 1000),
-            limits=limits(grid.duration, urgent=True),
+            duration_ms=int(duration * 1000),
+            limits=limits(duration, nice=SOON_NICE if take.chunk.index else URGENT_NICE),
             watch=_Cutting(tools.watch, cutter),
             ffmpeg=tools.ffmpeg,
         )
         rendition = cutter.finish()
-    check_audio(folder, grid, rendition)
+    check_audio(folder, take.grid, take.chunk.numbers, rendition)
     tools.watch.progress(1.0)
     return rendition
 
@@ -144,51 +164,53 @@ class _Cutter:
     def __init__(
         self,
         file: _Growing,
-        track: Track,
-        grid: Grid,
+        take: Take,
         folder: Path,
         on_segment: Callable[[Segment], None] | None,
     ) -> None:
         self._file = file
-        self._track = track
-        self._grid = grid
+        self._take = take
         self._folder = folder
         self._on_segment = on_segment
+        self._next = 0
         self._segments: list[Segment] = []
 
     def advance(self, *, finished: bool = False) -> None:
         self._file.read(finished=finished)
         packets = self._file.packets
-        while len(self._segments) < self._grid.segments:
-            wanted = self._grid.audio_segment(len(self._segments))
+        while self._next < self._take.chunk.numbers.stop:
+            wanted = self._take.grid.audio_segment(self._next)
             if len(packets) < len(wanted):
                 break
-            self._write(wanted, packets[: len(wanted)])
+            if self._next in self._take.chunk.numbers:
+                self._write(wanted, packets[: len(wanted)])
             del packets[: len(wanted)]
+            self._next += 1
 
     def finish(self) -> Rendition:
         self.advance(finished=True)
-        missing = self._grid.segments - len(self._segments)
-        if missing or self._file.packets:
+        track = self._take.track
+        missing = self._take.chunk.numbers.stop - self._next
+        if missing or len(self._file.packets) != self._take.ahead:
             extent = f"lacks {missing} segments" if missing else "is longer than the film"
-            raise invalid(f"{self._track.name} {extent}")
+            raise invalid(f"{track.name} {extent}")
         init = parse_init(self._file.init)
         return Rendition(
-            name=self._track.name,
+            name=track.name,
             codecs=init.codecs,
             init_sha256=hashlib.sha256(write_init(init)).hexdigest(),
             segments=tuple(self._segments),
-            channels=self._track.channels,
-            language=self._track.language,
+            channels=track.channels,
+            language=track.language,
         )
 
     def _write(self, wanted: range, packets: list[bytes]) -> None:
-        number = len(self._segments)
-        if number == 0:
-            (self._folder / self._track.name).mkdir(parents=True, exist_ok=True)
+        number, track = self._next, self._take.track.name
+        if not self._segments:
+            (self._folder / track).mkdir(parents=True, exist_ok=True)
             init = write_init(parse_init(self._file.init))
-            (self._folder / init_name(self._track.name)).write_bytes(init)
-        name = segment_name(self._track.name, number)
+            (self._folder / init_name(track)).write_bytes(init)
+        name = segment_name(track, number)
         data = write_fragment(
             packets,
             sequence=number + 1,
@@ -199,7 +221,7 @@ class _Cutter:
         segment = Segment(
             number=number, name=name, duration=len(wanted) * PACKET_S, size_bytes=len(data)
         )
-        check_sound(self._folder, self._grid, segment)
+        check_sound(self._folder, self._take.grid, segment)
         self._segments.append(segment)
         if self._on_segment is not None:
             self._on_segment(segment)
@@ -234,9 +256,9 @@ def _track(stream: AudioStream) -> Track:
     )
 
 
-def _arguments(path: Path, track: Track, grid: Grid) -> list[str]:
-    samples = grid.audio_segment(grid.segments - 1).stop * PACKET_SAMPLES
-    times = [] if grid.linear else ["-copyts", "-start_at_zero"]
+def _arguments(path: Path, take: Take) -> list[str]:
+    samples, track = take.packets * PACKET_SAMPLES, take.track
+    times = [] if take.grid.linear else ["-copyts", "-start_at_zero"]
     layout = "mono" if track.channels == 1 else "stereo"
     chain = (
         f"aresample={AUDIO_RATE}:async=1:first_pts=0",

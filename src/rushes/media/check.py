@@ -47,14 +47,14 @@ def check_chunk(
             _check_pictures(segment, _fragments(folder, segment), grid)
 
 
-def check_audio(folder: Path, grid: Grid, rendition: Rendition) -> None:
-    """Raise Retryable unless the files of a sound track are whole and as long as the film."""
+def check_audio(folder: Path, grid: Grid, wanted: range, rendition: Rendition) -> None:
+    """Raise Retryable unless these segments of a sound track are there, and whole."""
     init = _check_init(folder, rendition)
     found = (init.timescale, init.sample_rate, init.channels)
-    wanted = (AUDIO_RATE, AUDIO_RATE, rendition.channels)
-    _expect(wanted, found, f"the sample rates and channels of {rendition.name}")
+    rates = (AUDIO_RATE, AUDIO_RATE, rendition.channels)
+    _expect(rates, found, f"the sample rates and channels of {rendition.name}")
     numbers = [segment.number for segment in rendition.segments]
-    _expect(list(range(grid.segments)), numbers, f"the segments of {rendition.name}")
+    _expect(list(wanted), numbers, f"the segments of {rendition.name}")
     for segment in rendition.segments:
         check_sound(folder, grid, segment)
 

@@ -34,7 +34,8 @@ from rushes.media.source import Source, VideoStream
 
 # Seeking should land on a key frame at or before the wanted place; in some files it does not
 PREROLL_S, LONG_PREROLL_S = 1, 30
-URGENT_NICE = 1  # gets seven times the processor of its neighbours
+# seven times, or three times, the processor of the neighbours: for what somebody may wait for
+URGENT_NICE, SOON_NICE = 1, 5
 MP4 = (
     *("-map_metadata", "-1", "-map_chapters", "-1", "-fflags", "+bitexact", "-use_editlist", "0"),
     *("-f", "mp4", "-movflags"),
@@ -129,13 +130,10 @@ def workplace(folder: Path) -> Iterator[Path]:
         shutil.rmtree(place, ignore_errors=True)
 
 
-def limits(duration: Fraction, *, urgent: bool = False) -> Limits:
-    """Return limits for work on that much film: generous, but finite.
-
-    Somebody may wait for what is `urgent`: the beginning of a film and its sound.
-    """
+def limits(duration: Fraction, *, nice: int = NICE) -> Limits:
+    """Return limits for work on that much film: generous, but finite."""
     wall_s = 900 + 20 * float(duration)
-    return Limits(wall_s=wall_s, cpu_s=int(16 * wall_s), nice=URGENT_NICE if urgent else NICE)
+    return Limits(wall_s=wall_s, cpu_s=int(16 * wall_s), nice=nice)
 
 
 def _encode(path: Path, piece: Piece, folder: Path, tools: Tools) -> tuple[Rendition, ...]:
@@ -158,7 +156,7 @@ def _encode_from(
             folder=place,
             reads=[path],
             duration_ms=int(duration * 1000),
-            limits=limits(duration, urgent=piece.chunk.index == 0),
+            limits=limits(duration, nice=NICE if piece.chunk.index else URGENT_NICE),
             watch=tools.watch,
             ffmpeg=tools.ffmpeg,
         )

@@ -3,6 +3,10 @@
 All times are frame numbers, so that two machines that encode neighbouring chunks can never round
 differently. A chunk is what one task encodes. The first is one segment long, so that somebody can
 watch soon; a damaged film is one single chunk, because seeking in it cannot be trusted.
+
+Sound is cut at most once. Its second chunk is encoded from the beginning of the film all the same,
+and only what follows the first is kept: an encoder that has heard the same goes on in the same
+way, to the bit, so that no seam is heard. It costs the first minute twice.
 """
 
 from __future__ import annotations
@@ -18,6 +22,7 @@ SEGMENT_S = Fraction(6)
 KEY_FRAME_S = Fraction(2)
 CHUNK_SEGMENTS = 5
 FIRST_CHUNK_SEGMENTS = 1
+FIRST_SOUND_SEGMENTS = 10
 MIN_TIMESCALE = 10_000
 AUDIO_RATE = 48_000
 PACKET_SAMPLES = 1024  # in one packet of AAC
@@ -97,6 +102,7 @@ class Plan:
 
     grid: Grid
     chunks: tuple[Chunk, ...]
+    sounds: tuple[Chunk, ...]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -107,6 +113,7 @@ class Cut:
     key_frame_s: Fraction = KEY_FRAME_S
     chunk_segments: int = CHUNK_SEGMENTS
     first_chunk_segments: int = FIRST_CHUNK_SEGMENTS
+    first_sound_segments: int = FIRST_SOUND_SEGMENTS
 
 
 USUAL = Cut()
@@ -120,7 +127,7 @@ def plan(source: Source, cut: Cut = USUAL) -> Plan:
     video = source.video
     lead = max(0, round(Fraction(video.start_ms, 1000) * video.fps))
     grid = make_grid(video.fps, lead + video.frames, cut, linear=source.linear)
-    return Plan(grid=grid, chunks=tuple(_chunks(grid, cut)))
+    return Plan(grid=grid, chunks=tuple(_chunks(grid, cut)), sounds=tuple(_sounds(grid, cut)))
 
 
 def make_grid(fps: Fraction, frames: int, cut: Cut, *, linear: bool = False) -> Grid:
@@ -139,11 +146,24 @@ def _chunks(grid: Grid, cut: Cut) -> Iterator[Chunk]:
     while first < grid.segments:
         wanted = cut.chunk_segments if first else cut.first_chunk_segments
         end = grid.segments if grid.linear else min(first + wanted, grid.segments)
-        yield Chunk(
-            index=index,
-            first_frame=grid.segment(first).start,
-            end_frame=grid.segment(end - 1).stop,
-            first_segment=first,
-            segments=end - first,
-        )
+        yield _chunk(grid, index, range(first, end))
         index, first = index + 1, end
+
+
+def _sounds(grid: Grid, cut: Cut) -> Iterator[Chunk]:
+    first = cut.first_sound_segments
+    if grid.linear or grid.segments <= 2 * first:
+        yield _chunk(grid, 0, range(grid.segments))
+    else:
+        yield _chunk(grid, 0, range(first))
+        yield _chunk(grid, 1, range(first, grid.segments))
+
+
+def _chunk(grid: Grid, index: int, numbers: range) -> Chunk:
+    return Chunk(
+        index=index,
+        first_frame=grid.segment(numbers.start).start,
+        end_frame=grid.segment(numbers.stop - 1).stop,
+        first_segment=numbers.start,
+        segments=len(numbers),
+    )

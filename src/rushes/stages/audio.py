@@ -1,4 +1,4 @@
-"""Encodes one sound track, once for the whole film, so that no seam is heard."""
+"""Encodes one sound track: its beginning, which somebody may wait for, or the rest of it."""
 
 from __future__ import annotations
 
@@ -10,8 +10,9 @@ from rushes.domain.artifact import Artifact
 from rushes.domain.retry import HEAVY
 from rushes.domain.room import ROOM
 from rushes.media import audio
-from rushes.media.audio import Track
+from rushes.media.audio import Take, Track
 from rushes.media.encoders import Tools
+from rushes.media.plan import Chunk
 from rushes.media.rendition import Rendition
 from rushes.stages import probe
 from rushes.stages.context import TaskContext
@@ -22,6 +23,7 @@ from rushes.stages.watch import TaskWatch
 class Params(BaseModel):
     asset: str
     track: Track
+    chunk: Chunk
 
 
 class Result(BaseModel):
@@ -43,8 +45,7 @@ def run(task: TaskContext) -> Result:
     folder = task.files.folder(params.asset)
     made = audio.encode_audio(
         task.files.fetch(film.work_key),
-        params.track,
-        film.grid,
+        Take(track=params.track, grid=film.grid, chunk=params.chunk),
         folder=folder,
         tools=Tools(watch=TaskWatch(task, "audio")),
     )

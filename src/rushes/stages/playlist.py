@@ -33,9 +33,10 @@ def run(task: TaskContext) -> Result:
     sizes = {file.name: found[file.key] for file in kept}
 
     parts = [part for chunk in chunks for part in chunk.renditions]
-    names = [rung.name for rung in film.rungs if _is_whole(rung.name, parts, film.grid.segments)]
-    whole = [rendition.join(part for part in parts if part.name == name) for name in names]
-    complete = [*whole, *(sound.rendition for sound in sounds)]
+    parts += [sound.rendition for sound in sounds]
+    names = dict.fromkeys([*(rung.name for rung in film.rungs), *(part.name for part in parts)])
+    whole = [name for name in names if _is_whole(name, parts, film.grid.segments)]
+    complete = [rendition.join(part for part in parts if part.name == name) for name in whole]
     playlists = {
         rendition.playlist_name(made.name): playlist.media(made, film.grid) for made in complete
     }

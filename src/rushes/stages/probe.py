@@ -38,7 +38,10 @@ class Piece(BaseModel):
 
 
 class Sound(BaseModel):
+    """One chunk of one sound track, as the params of its task."""
+
     track: Track
+    chunk: Chunk
 
 
 class Stretch(BaseModel):
@@ -52,7 +55,7 @@ class Result(BaseModel):
     grid: Grid
     rungs: tuple[Rung, ...]
     chunks: list[Piece]
-    tracks: list[Sound]
+    sounds: list[Sound]
     parts: list[Stretch]
     work_key: str
     artifacts: list[Artifact]
@@ -69,13 +72,13 @@ def run(task: TaskContext) -> Result:
         [kept] = artifacts = task.files.keep({REMUXED: copied})
         work_key = kept.key
         source = probe.probe(copied, folder=folder, caps=params.caps)
-    planned = plan.plan(source)
+    planned, tracks = plan.plan(source), audio.tracks(source)
     return Result(
         source=source,
         grid=planned.grid,
         rungs=_wanted(ladder.rungs(source), params.qualities),
         chunks=[Piece(chunk=chunk) for chunk in planned.chunks],
-        tracks=[Sound(track=track) for track in audio.tracks(source)],
+        sounds=[Sound(track=track, chunk=chunk) for chunk in planned.sounds for track in tracks],
         parts=[Stretch(part=part) for part in sample.parts(source.duration_ms)],
         work_key=work_key,
         artifacts=artifacts,
