@@ -144,6 +144,19 @@ def test_events_tell_the_story_of_a_job(anywhere: Cli, world: World):
     assert any("worker=ann" in line for line in lines)
 
 
+def test_events_tell_of_tasks_that_a_result_planned(anywhere: Cli, world: World):
+    """001-017: each task by its number, whatever happened to it."""
+    job_id = world.submit({"split": Step(), "part": Step(after=("split",), each="values")})
+    [claim] = world.claim(world.worker())
+    world.complete(claim, {"values": [{}, {}, {}]})
+
+    lines = anywhere("jobs", "events", job_id).out.splitlines()
+
+    _, _, second, third = (task.id for task in world.tasks(job_id))
+    [planned] = [line for line in lines if "task.added" in line]
+    assert planned.endswith(f"tasks {second}, {third}  step=part")
+
+
 def test_events_of_one_task_leave_the_others_out(anywhere: Cli, world: World):
     job_id = failed_job(world)
     join = world.tasks(job_id)[-1]

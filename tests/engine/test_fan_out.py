@@ -333,8 +333,8 @@ def test_added_tasks_are_told_in_the_feed(world: World, split: Claim):
 
     [added] = [event for event in world.events() if event.type == "task.added"]
 
-    assert added.data["step"] == "part"
-    assert len(added.data["tasks"]) == 2
+    _, second, third = (task.id for task in world.tasks(split.job_id) if task.step == "part")
+    assert added.data == {"step": "part", "tasks": [[second, 0], [third, 0]]}
 
 
 def _refuse_three(params: Mapping[str, Any]) -> None:

@@ -111,7 +111,7 @@ class _Replay:
         if type == EventType.JOB_SUBMITTED:
             self._submitted(_ids(data["ready"]))
         elif type == EventType.TASK_ADDED:
-            self.told |= {id: _Told() for id in _ids(data["tasks"])}
+            self.told |= {id: _Told() for id, _ in data["tasks"]}  # type: ignore[attr-defined]
         elif type == EventType.JOB_REQUEUED:
             self.status = Status.RUNNING if self.started else Status.QUEUED
         elif type in STATUSES:

@@ -250,7 +250,8 @@ def _add_siblings(
     tx.run("add_sibling_edges", id=template["child_id"], siblings=siblings)
     tx.run("add_open_parents", id=template["child_id"], n=len(siblings))
     tx.run("add_open_tasks", id=template["job_id"], n=len(siblings))
-    journal.add(EventType.TASK_ADDED, template["job_id"], step=template["step"], tasks=siblings)
+    told = [[id, 0] for id in siblings]  # as moves tell theirs: with the epoch
+    journal.add(EventType.TASK_ADDED, template["job_id"], step=template["step"], tasks=told)
     return siblings
 
 

@@ -101,7 +101,7 @@ function moved(job, { type, data }) {
 }
 
 /** The tasks of an event: ids, or pairs of an id and its epoch; some only count them. */
-export const tasksOf = ({ tasks }) => (Array.isArray(tasks) ? tasks.map((one) => (Array.isArray(one) ? one[0] : one)) : []);
+export const tasksOf = ({ tasks }) => (Array.isArray(tasks) ? tasks.map(([id]) => id) : []);
 
 function change(tasks, id, news) {
   const at = tasks.findIndex((task) => task.task_id === id);
