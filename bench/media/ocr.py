@@ -45,7 +45,7 @@ for path in sys.argv[1:]:
 ARMS = {
     "rushes": """
 from pathlib import Path
-from rushes.media.rapid import Rapid
+from rushes.media.child.rapid import Rapid
 engine = Rapid()
 def read(path):
     return " ".join(region.text for region in engine.read(Path(path)) if region.confidence >= 0.6)

@@ -245,7 +245,7 @@ def test_a_fast_clip_begins_where_it_was_said(folder):
     assert found[: 88 - 30] == list(range(30, 88))
     assert found[-1] < 92
     assert made.frames == len(found)
-    assert made.provenance.command[0] == "rushes.media.cutter:copy"
+    assert made.provenance.command[0] == "rushes.media.child.cutter:copy"
 
 
 def test_a_fast_clip_at_a_key_frame_is_exact(folder):

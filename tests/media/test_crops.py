@@ -10,7 +10,7 @@ import pytest
 from numpy.typing import NDArray
 from PIL import Image, ImageDraw
 
-from rushes.media.crops import Crops
+from rushes.media.child.crops import Crops
 from tests.media import cards
 
 POSTS = (
@@ -103,7 +103,7 @@ def test_a_box_of_one_colour_is_not_read_and_faint_text_is(size: int) -> None:
 
 
 def test_a_feed_is_recognised_once_per_line_and_not_per_frame() -> None:
-    from rushes.media.rapid import Rapid
+    from rushes.media.child.rapid import Rapid
 
     engine = Rapid()
     pictures = [

@@ -12,8 +12,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rushes.errors import Retryable
-from rushes.media import ffmpeg, mp4
-from rushes.media.init import Init, parse_init, write_init
+from rushes.media import ffmpeg
+from rushes.media.mp4 import fragment
+from rushes.media.mp4.init import Init, parse_init, write_init
 
 PICTURES = "-f lavfi -i testsrc2=size=64x36:rate=25:duration=2 -c:v libx264 -g 25 -bf 2"
 SOUND = "-f lavfi -i sine=sample_rate=48000:duration=2 -ac 2 -c:a aac"
@@ -39,10 +40,10 @@ def _make(folder: Path, arguments: str) -> Path:
     return folder / "made.mp4"
 
 
-def _read(path: Path) -> tuple[Init, list[mp4.Fragment]]:
+def _read(path: Path) -> tuple[Init, list[fragment.Fragment]]:
     with path.open("rb") as stream:
-        init = parse_init(mp4.read_init(stream))
-        return init, [mp4.parse_fragment(data) for data in mp4.read_fragments(stream)]
+        init = parse_init(fragment.read_init(stream))
+        return init, [fragment.parse_fragment(data) for data in fragment.read_fragments(stream)]
 
 
 def test_init_of_pictures_tells_codec_and_size(pictures):
@@ -69,7 +70,7 @@ def test_init_of_our_own_says_the_same(kind, request):
     path = request.getfixturevalue(kind)
     theirs, _ = _read(path)
     with path.open("rb") as stream:
-        mp4.read_init(stream)
+        fragment.read_init(stream)
         segments = stream.read()
 
     ours = write_init(theirs)
@@ -104,10 +105,10 @@ def test_samples_are_those_that_another_reader_finds(pictures):
 
 @given(pieces=packets, sequence=number, clock=st.integers(0, 2**63), duration=number)
 def test_written_fragment_is_read_back(pieces, sequence, clock, duration):
-    data = mp4.write_fragment(pieces, sequence=sequence, decode_time=clock, duration=duration)
+    data = fragment.write_fragment(pieces, sequence=sequence, decode_time=clock, duration=duration)
 
-    [whole] = mp4.read_fragments(io.BytesIO(data))
-    read = mp4.parse_fragment(whole)
+    [whole] = fragment.read_fragments(io.BytesIO(data))
+    read = fragment.parse_fragment(whole)
     assert list(read.pieces()) == pieces
     assert (read.sequence, read.decode_time) == (sequence, clock)
     assert {sample.duration for sample in read.samples} == {duration}
@@ -116,44 +117,46 @@ def test_written_fragment_is_read_back(pieces, sequence, clock, duration):
 
 def test_shifted_fragment_differs_in_its_place_only(pictures):
     with pictures.open("rb") as stream:
-        mp4.read_init(stream)
-        data = next(mp4.read_fragments(stream))
+        fragment.read_init(stream)
+        data = next(fragment.read_fragments(stream))
 
-    moved = mp4.parse_fragment(mp4.shift_fragment(data, sequence=7, ticks=5_000_000_000))
+    moved = fragment.parse_fragment(fragment.shift_fragment(data, sequence=7, ticks=5_000_000_000))
 
-    here = mp4.parse_fragment(data)
+    here = fragment.parse_fragment(data)
     assert (moved.sequence, moved.decode_time) == (here.sequence + 7, 5_000_000_000)
     assert (moved.samples, moved.payload) == (here.samples, here.payload)
 
 
 def test_every_cut_of_a_finished_file_is_noticed():
-    data = mp4.write_fragment([b"one", b"two"], sequence=1, decode_time=0, duration=1) * 2
+    data = fragment.write_fragment([b"one", b"two"], sequence=1, decode_time=0, duration=1) * 2
     ends = {0, len(data) // 2, len(data)}
 
     for end in set(range(len(data))) - ends:
         with pytest.raises(Retryable) as caught:
-            list(mp4.read_fragments(io.BytesIO(data[:end])))
+            list(fragment.read_fragments(io.BytesIO(data[:end])))
         assert caught.value.error_code == "OUTPUT_INVALID"
 
 
 def test_growing_file_ends_at_its_last_whole_fragment():
-    data = mp4.write_fragment([b"one"], sequence=1, decode_time=0, duration=1) * 2
+    data = fragment.write_fragment([b"one"], sequence=1, decode_time=0, duration=1) * 2
 
     for end in range(len(data)):
-        found = list(mp4.read_fragments(io.BytesIO(data[:end]), growing=True))
+        found = list(fragment.read_fragments(io.BytesIO(data[:end]), growing=True))
         assert len(found) == end // (len(data) // 2)
 
 
 @given(place=st.integers(0, 10_000), value=st.integers(0, 255), end=st.integers(0, 10_000))
 def test_damaged_boxes_are_read_or_refused(place, value, end):
     """002-009: whatever the bytes are, the answer is a value or OUTPUT_INVALID."""
-    data = bytearray(mp4.write_fragment([b"one", b"two"], sequence=1, decode_time=0, duration=1))
+    data = bytearray(
+        fragment.write_fragment([b"one", b"two"], sequence=1, decode_time=0, duration=1)
+    )
     data[place % len(data)] = value
     broken = bytes(data[: len(data) - end % 40])
 
     with suppress(Retryable):
-        for whole in mp4.read_fragments(io.BytesIO(broken)):
-            mp4.parse_fragment(whole)
+        for whole in fragment.read_fragments(io.BytesIO(broken)):
+            fragment.parse_fragment(whole)
 
 
 @pytest.mark.parametrize("kind", ["pictures", "sound"])
@@ -161,7 +164,7 @@ def test_damaged_init_is_refused_or_makes_no_difference(kind, request):
     """What is lost in the header of ffmpeg cannot reach ours: it is missed, or it is not used."""
     path = request.getfixturevalue(kind)
     with path.open("rb") as stream:
-        init = mp4.read_init(stream)
+        init = fragment.read_init(stream)
     whole = parse_init(init)
     config = init.index(whole.config)
 

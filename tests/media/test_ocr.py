@@ -12,10 +12,11 @@ from PIL import Image, ImageDraw
 from pydantic import TypeAdapter
 
 from rushes.errors import Permanent, ToolFailed
-from rushes.media import isolation, ocr, sandbox
+from rushes.media import ocr, sandbox
 from rushes.media.ocr import Options, Reading
 from rushes.media.sample import Frame
 from rushes.media.text import distance, merge
+from rushes.media.walls import isolation
 from tests.media import cards
 from tests.system import missing
 

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from rushes.errors import Invalid
-from rushes.media.phash import BLOCK_CHANGE, bits_apart, cells, distance, phash, tile_changed
+from rushes.media.child.phash import BLOCK_CHANGE, bits_apart, cells, distance, phash, tile_changed
 
 Pixels = NDArray[np.uint8]
 ALIKE = bits_apart(0.95)

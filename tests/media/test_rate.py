@@ -12,8 +12,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rushes.media.index import DISTINCT_GAPS, Track
-from rushes.media.rate import FASTEST, MILLISECOND, SLOWEST, USUAL, measure
+from rushes.media.child.index import DISTINCT_GAPS, Track
+from rushes.media.child.rate import FASTEST, MILLISECOND, SLOWEST, USUAL, measure
 
 FINE = Fraction(1, 90_000)
 

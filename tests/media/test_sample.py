@@ -18,7 +18,7 @@ from pydantic import TypeAdapter
 
 from rushes.errors import Invalid, Retryable
 from rushes.media import sample as sampling
-from rushes.media.phash import bits_apart, cells, distance, phash
+from rushes.media.child.phash import bits_apart, cells, distance, phash
 from rushes.media.probe import probe
 from rushes.media.sample import Part, Rules, Sample, parts, sample
 from rushes.media.source import VideoStream
@@ -35,7 +35,7 @@ MEMORY_KB = 5_000
 # VmHWM and not ru_maxrss, which counts what pytest itself had when it started the child
 MEASURE = """
 import re, sys
-from rushes.media.sampler import run
+from rushes.media.child.sampler import run
 view = {"stream": 0, "width": 320, "height": 180}
 part = {"start_ms": 0, "end_ms": 1_000_000}
 print(run(sys.argv[1], view, part, {"force_every_ms": 1}, sys.argv[2])["looked_at"])

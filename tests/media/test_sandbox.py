@@ -21,8 +21,9 @@ import psutil
 import pytest
 
 from rushes.errors import Invalid, LeaseLost, Permanent, Retryable, RushesError, ToolFailed
-from rushes.media import isolation, sandbox
+from rushes.media import sandbox
 from rushes.media.sandbox import Level, Limits
+from rushes.media.walls import isolation
 from tests.system import missing
 
 PYTHON = (sys.executable, "-I", "-S", "-c")
@@ -295,7 +296,8 @@ def test_program_dies_with_a_parent_that_was_killed(level, folder):
     token = uuid4().hex
     script = (
         "import sys; from pathlib import Path\n"
-        "from rushes.media import isolation, sandbox\n"
+        "from rushes.media import sandbox\n"
+        "from rushes.media.walls import isolation\n"
         "code = 'import time; open(chr(120), chr(119)); time.sleep(60)'\n"
         f"sandbox.run([sys.executable, '-I', '-S', '-c', code + ' #{token}'],"
         f" folder=Path({str(folder)!r}), reads=isolation.python_files(),"
@@ -316,7 +318,7 @@ def test_walls_that_are_being_built_fall_with_a_parent_that_was_killed(folder):
     standing(Level.BUBBLEWRAP)
     slowly = ("strace", "-fqq", "-o", os.devnull, "-e", "inject=prctl:delay_exit=100000")
     script = (
-        "import subprocess; from pathlib import Path; from rushes.media import isolation\n"
+        "import subprocess; from pathlib import Path; from rushes.media.walls import isolation\n"
         f"walls = isolation.Walls(folder=Path({str(folder)!r}), reads=(), resources={{}})\n"
         "subprocess.run(isolation.enclose(('/bin/true',), walls, isolation.Level.BUBBLEWRAP))"
     )
@@ -411,7 +413,7 @@ def test_messages_arrive_while_the_child_runs(folder):
     heard: list[object] = []
 
     execute(
-        "import os, time; from rushes.media.sandbox import tell\n"
+        "import os, time; from rushes.media.child.entry import tell\n"
         "print('noise'); os.system('echo noise'); tell({'n': 1}); tell({'n': 2})",
         folder,
         on_message=heard.append,
@@ -451,17 +453,17 @@ def test_child_cannot_raise_an_error_about_leases(folder):
         ("import os; os._exit(0)", ToolFailed, "INTERNAL"),
         ("1 / 0", ToolFailed, "INTERNAL"),
         (
-            "from rushes.media import child; child._channel.write('no JSON\\n')",
+            "from rushes.media.child import entry; entry._channel.write('no JSON\\n')",
             ToolFailed,
             "INTERNAL",
         ),
         (
-            "from rushes.media import child; child._channel.write('['*100000)",
+            "from rushes.media.child import entry; entry._channel.write('['*100000)",
             ToolFailed,
             "INTERNAL",
         ),
         (
-            "from rushes.media.sandbox import tell; tell('x' * 6_000_000)",
+            "from rushes.media.child.entry import tell; tell('x' * 6_000_000)",
             ToolFailed,
             "OUTPUT_INVALID",
         ),

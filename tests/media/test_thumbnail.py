@@ -12,7 +12,7 @@ from PIL import Image, ImageFilter
 from pydantic import TypeAdapter
 
 from rushes.errors import Invalid, Permanent
-from rushes.media.poster import score
+from rushes.media.child.poster import score
 from rushes.media.probe import probe
 from rushes.media.source import Source
 from rushes.media.thumbnail import Poster, candidate_times, thumbnail

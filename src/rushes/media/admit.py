@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING
 
 from rushes.errors import Permanent
 from rushes.media import ffmpeg, magic
-from rushes.media.reader import SEND
 from rushes.media.source import HOUR_MS, Caps
 
 if TYPE_CHECKING:
@@ -36,7 +35,9 @@ def check_file(path: Path, caps: Caps) -> None:
     kind = magic.picture(head)
     if kind or magic.text(head):
         what = f"a picture ({kind})" if kind else "text"
-        raise Permanent(f"this is {what}, not a film", error_code="SOURCE_UNSUPPORTED", hint=SEND)
+        raise Permanent(
+            f"this is {what}, not a film", error_code="SOURCE_UNSUPPORTED", hint=magic.SEND
+        )
 
 
 def choose(container: InputContainer) -> VideoStream:

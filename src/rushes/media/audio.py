@@ -15,12 +15,18 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from rushes.media import ffmpeg
-from rushes.media.box import invalid, open_made
 from rushes.media.check import check_audio, check_sound
 from rushes.media.encoders import USUAL, Tools
-from rushes.media.hls import SOON_NICE, URGENT_NICE, limits, workplace
-from rushes.media.init import parse_init, write_init
-from rushes.media.mp4 import Fragment, parse_fragment, read_fragments, read_init, write_fragment
+from rushes.media.hls import limits, workplace
+from rushes.media.mp4.box import invalid, open_made
+from rushes.media.mp4.fragment import (
+    Fragment,
+    parse_fragment,
+    read_fragments,
+    read_init,
+    write_fragment,
+)
+from rushes.media.mp4.init import parse_init, write_init
 from rushes.media.plan import AUDIO_RATE, PACKET_S, PACKET_SAMPLES, Chunk, Grid
 from rushes.media.rendition import Rendition, Segment, init_name, segment_name
 from rushes.media.sandbox import Output, Watch
@@ -101,7 +107,7 @@ def encode_audio(
             folder=place,
             reads=[path],
             duration_ms=int(duration * 1000),
-            limits=limits(duration, nice=SOON_NICE if take.chunk.index else URGENT_NICE),
+            limits=limits(duration, urgent=take.chunk.index == 0),
             watch=_Cutting(tools.watch, cutter),
             ffmpeg=tools.ffmpeg,
         )

@@ -14,11 +14,11 @@ from fractions import Fraction
 from pathlib import Path
 
 from rushes.errors import Permanent
-from rushes.media.box import invalid, open_made
-from rushes.media.init import Init, parse_init
 from rushes.media.ladder import Rung
-from rushes.media.mp4 import Fragment, parse_fragment, read_fragments
-from rushes.media.nal import KEY_SLICE, SLICE, unit_kinds
+from rushes.media.mp4.box import invalid, open_made
+from rushes.media.mp4.fragment import Fragment, parse_fragment, read_fragments
+from rushes.media.mp4.init import Init, parse_init
+from rushes.media.mp4.nal import KEY_SLICE, SLICE, unit_kinds
 from rushes.media.plan import AUDIO_RATE, PACKET_S, PACKET_SAMPLES, Chunk, Grid
 from rushes.media.rendition import Rendition, Segment
 

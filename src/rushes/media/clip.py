@@ -19,8 +19,8 @@ from pathlib import Path
 
 from rushes.errors import Invalid, StageError
 from rushes.media import ffmpeg, measured, sandbox, trim
-from rushes.media.box import invalid
 from rushes.media.measured import Measured
+from rushes.media.mp4.box import invalid
 from rushes.media.sandbox import Limits, Watch
 from rushes.media.source import Source
 
@@ -32,7 +32,7 @@ PREROLLS_MS = (2_000, 30_000, 10**12)
 # how it ends when nothing could be decoded: too few frames, or ffmpeg 7 fails an assertion
 LATE = frozenset({"OUTPUT_INVALID", "SOURCE_CORRUPT", "FFMPEG_FAILED"})
 QUICK = Limits(wall_s=120, cpu_s=120)
-COPY = "rushes.media.cutter:copy"
+COPY = "rushes.media.child.cutter:copy"
 COPIED_VIDEO = frozenset({"h264", "hevc", "av1", "vp9", "mpeg4"})
 COPIED_AUDIO = frozenset({"aac", "mp3", "ac3", "eac3", "opus", "flac", "alac"})
 
@@ -150,7 +150,7 @@ def fast_start(
     _check_copyable(source)
     arguments = {"path": str(path.absolute()), "stream": source.video.index, "start_ms": start_ms}
     answer = sandbox.call(
-        "rushes.media.cutter:key_before",
+        "rushes.media.child.cutter:key_before",
         arguments,
         folder=folder,
         reads=[path],

@@ -20,13 +20,13 @@ from typing import IO
 
 from rushes.errors import Retryable, StageError
 from rushes.media import ffmpeg, filters
-from rushes.media.box import invalid, open_made
 from rushes.media.cascade import cascade
 from rushes.media.check import check_chunk
 from rushes.media.encoders import USUAL, Tools
-from rushes.media.init import parse_init, write_init
 from rushes.media.ladder import Rung
-from rushes.media.mp4 import parse_fragment, read_fragments, read_init, shift_fragment
+from rushes.media.mp4.box import invalid, open_made
+from rushes.media.mp4.fragment import parse_fragment, read_fragments, read_init, shift_fragment
+from rushes.media.mp4.init import parse_init, write_init
 from rushes.media.plan import Chunk, Grid
 from rushes.media.rendition import Rendition, Segment, init_name, segment_name
 from rushes.media.sandbox import NICE, Limits
@@ -34,8 +34,7 @@ from rushes.media.source import Source, VideoStream
 
 # Seeking should land on a key frame at or before the wanted place; in some files it does not
 PREROLL_S, LONG_PREROLL_S = 1, 30
-# seven times, or three times, the processor of the neighbours: for what somebody may wait for
-URGENT_NICE, SOON_NICE = 1, 5
+URGENT_NICE = 1  # gets seven times the processor of its neighbours
 MP4 = (
     *("-map_metadata", "-1", "-map_chapters", "-1", "-fflags", "+bitexact", "-use_editlist", "0"),
     *("-f", "mp4", "-movflags"),
@@ -130,10 +129,13 @@ def workplace(folder: Path) -> Iterator[Path]:
         shutil.rmtree(place, ignore_errors=True)
 
 
-def limits(duration: Fraction, *, nice: int = NICE) -> Limits:
-    """Return limits for work on that much film: generous, but finite."""
+def limits(duration: Fraction, *, urgent: bool = False) -> Limits:
+    """Return limits for work on that much film: generous, but finite.
+
+    Somebody may wait for what is `urgent`: the beginning of a film and of its sound.
+    """
     wall_s = 900 + 20 * float(duration)
-    return Limits(wall_s=wall_s, cpu_s=int(16 * wall_s), nice=nice)
+    return Limits(wall_s=wall_s, cpu_s=int(16 * wall_s), nice=URGENT_NICE if urgent else NICE)
 
 
 def _encode(path: Path, piece: Piece, folder: Path, tools: Tools) -> tuple[Rendition, ...]:
@@ -156,7 +158,7 @@ def _encode_from(
             folder=place,
             reads=[path],
             duration_ms=int(duration * 1000),
-            limits=limits(duration, nice=NICE if piece.chunk.index else URGENT_NICE),
+            limits=limits(duration, urgent=piece.chunk.index == 0),
             watch=tools.watch,
             ffmpeg=tools.ffmpeg,
         )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 HEAD_BYTES = 256
+SEND = "send a film in MP4, MOV, Matroska, WebM, AVI or MPEG"
 
 PICTURES = (
     (0, b"\x89PNG\r\n\x1a\n", "PNG"),

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from rushes.errors import Permanent, ToolFailed
 from rushes.media import output, sandbox, trim
-from rushes.media.box import invalid
+from rushes.media.mp4.box import invalid
 from rushes.media.sandbox import Limits, Watch
 from rushes.media.source import Source
 
@@ -31,7 +31,7 @@ def measure(path: Path, *, decode: bool, limits: Limits, watch: Watch) -> Measur
     output.require(path)
     try:
         answer = sandbox.call(
-            "rushes.media.cutter:measure",
+            "rushes.media.child.cutter:measure",
             {"path": str(path.absolute()), "decode": decode},
             folder=path.parent,
             reads=[path],

@@ -242,7 +242,7 @@ class _Child:
     def _serve(self) -> None:
         try:
             sandbox.call(
-                "rushes.media.engines:serve",
+                "rushes.media.child.engines:serve",
                 {
                     "engine": self._options.engine,
                     "languages": self._options.languages,

@@ -5,7 +5,7 @@ from __future__ import annotations
 import stat
 from pathlib import Path
 
-from rushes.media.box import invalid
+from rushes.media.mp4.box import invalid
 
 
 def require(*paths: Path) -> None:

@@ -40,7 +40,7 @@ def probe(path: Path, *, folder: Path, caps: Caps = USUAL, watch: Watch = sandbo
     from pydantic import ValidationError
 
     answer = sandbox.call(
-        "rushes.media.demux:read",
+        "rushes.media.child.demux:read",
         {"path": str(path.absolute()), "caps": asdict(caps)},
         folder=folder,
         reads=(path,),

@@ -15,7 +15,7 @@ from pathlib import Path
 
 from rushes.errors import Invalid
 from rushes.media import output, sandbox
-from rushes.media.box import invalid
+from rushes.media.mp4.box import invalid
 from rushes.media.sandbox import Limits, Watch
 from rushes.media.source import VideoStream
 from rushes.media.view import view_of
@@ -97,7 +97,7 @@ def sample(
     _check(part, rules)
     frames: list[Frame] = []
     answer = sandbox.call(
-        "rushes.media.sampler:run",
+        "rushes.media.child.sampler:run",
         {
             "path": str(path.absolute()),
             "view": view_of(video),

@@ -18,18 +18,17 @@ from typing import IO, Any
 
 from rushes import errors
 from rushes.errors import Permanent, Retryable, StageError, ToolFailed
-from rushes.media import isolation
-from rushes.media.child import tell
-from rushes.media.isolation import Level
-from rushes.media.process import Order, Output, Stream, Watch, supervise
+from rushes.media.walls import isolation
+from rushes.media.walls.isolation import Level
+from rushes.media.walls.process import Order, Output, Stream, Watch, supervise
 
-__all__ = ["Level", "Limits", "Output", "Watch", "call", "check", "level", "run", "tell"]
+__all__ = ["Level", "Limits", "Output", "Watch", "call", "check", "level", "run"]
 
 GIB = 1024**3
 CHILD = """
 import sys
 if sys.argv[1] not in sys.path: sys.path.insert(0, sys.argv[1])
-from rushes.media.child import main
+from rushes.media.child.entry import main
 main()
 """
 FAULTS = (signal.SIGSEGV, signal.SIGABRT, signal.SIGBUS, signal.SIGFPE, signal.SIGILL)

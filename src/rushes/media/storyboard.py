@@ -91,7 +91,7 @@ def storyboard(
     video = source.video
     board = plan(source.duration_ms, video.display_width, video.display_height)
     sandbox.call(
-        "rushes.media.sprite:run",
+        "rushes.media.child.sprite:run",
         {
             "path": str(path.absolute()),
             "view": view_of(video),

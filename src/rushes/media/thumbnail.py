@@ -11,7 +11,7 @@ from pathlib import Path
 
 from rushes.errors import Invalid
 from rushes.media import output, sandbox
-from rushes.media.box import invalid
+from rushes.media.mp4.box import invalid
 from rushes.media.sandbox import Limits, Watch
 from rushes.media.source import Source
 from rushes.media.view import view_of
@@ -63,7 +63,7 @@ def thumbnail(
     if not boxes_px or min(boxes_px) < 2:
         raise Invalid("a poster needs at least one size of 2 pixels or more")
     answer = sandbox.call(
-        "rushes.media.poster:run",
+        "rushes.media.child.poster:run",
         {
             "path": str(path.absolute()),
             "view": view_of(source.video),

@@ -15,7 +15,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from typing import IO
 
-from rushes.media.isolation import dying_with_us
+from rushes.media.walls.isolation import dying_with_us
 
 TAIL_BYTES = 65_536
 CHUNK = 65_536

@@ -28,7 +28,7 @@ limits = sandbox.Limits(isolation=sandbox.Level(values["level"]), wall_s=8)
 binaries = [ffmpeg.Ffmpeg(path=path, version="", source="system") for path in values["binaries"]]
 common = {"folder": folder, "reads": [film], "limits": limits}
 def probe():
-    sandbox.call("rushes.media.demux:read", {"path": str(film), "caps": {}}, **common)
+    sandbox.call("rushes.media.child.demux:read", {"path": str(film), "caps": {}}, **common)
 def encode(binary):
     arguments = [*ffmpeg.input_options(), "-i", ffmpeg.source(film), "-f", "null", "-"]
     ffmpeg.run(arguments, **common, ffmpeg=binary)

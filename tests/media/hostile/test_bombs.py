@@ -10,9 +10,9 @@ from pathlib import Path
 import pytest
 
 from rushes.errors import Permanent
+from rushes.media.child.reader import open_film
 from rushes.media.ffmpeg import source
 from rushes.media.probe import Caps, probe
-from rushes.media.reader import open_film
 from rushes.media.sandbox import Watch
 from tests.media.clips import X264, bars, clip, lavfi
 from tests.media.hostile import corpus
@@ -67,7 +67,7 @@ def test_such_a_picture_fills_the_memory_of_who_decodes_it(tmp_path, wheel):
 @pytest.mark.parametrize("side", [16_000, 8192])
 def test_refusing_it_takes_no_memory(side, tmp_path):
     film = corpus.huge_film(tmp_path / "film.mov", side)
-    code = f"from rushes.media.demux import read; read({str(film)!r}, {{}})"
+    code = f"from rushes.media.child.demux import read; read({str(film)!r}, {{}})"
 
     peak, said = peak_memory(sys.executable, "-c", code)
 

@@ -22,8 +22,8 @@ BATCH = 25
 ENCODED = 10  # every tenth also goes through ffmpeg
 SECONDS = 60.0
 READ = """
-import rushes.media.demux, rushes.errors
-from rushes.media.sandbox import tell
+import rushes.media.child.demux, rushes.errors
+from rushes.media.child.entry import tell
 for path in {paths!r}:
     tell([path, "begun"])
     try:
@@ -33,7 +33,7 @@ for path in {paths!r}:
     else:
         tell([path, source])
 """
-READER = 'rushes.media.demux.read(path, {"pixels": 10_000_000})'
+READER = 'rushes.media.child.demux.read(path, {"pixels": 10_000_000})'
 REFUSALS = {
     *("SOURCE_CORRUPT", "SOURCE_UNSUPPORTED", "SOURCE_NO_VIDEO", "SOURCE_TOO_LARGE"),
     *("SOURCE_EMPTY",),

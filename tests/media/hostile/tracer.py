@@ -14,7 +14,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from rushes.media.isolation import IMPORTED_FROM
+from rushes.media.walls.isolation import IMPORTED_FROM
 from tests.system import missing
 
 CALLS = "open,openat,openat2,connect,bind"

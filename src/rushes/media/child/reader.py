@@ -22,7 +22,6 @@ if TYPE_CHECKING:
 
 Complaints = list[tuple[int, str, str]]
 SEND_AGAIN = "play it in another program to see whether it is whole, and send it again"
-SEND = "send a film in MP4, MOV, Matroska, WebM, AVI or MPEG"
 
 
 def open_film(path: str, *, max_pixels: int) -> InputContainer:
@@ -94,4 +93,4 @@ def _refusal(path: str, error: Exception, heard: Complaints) -> StageError:
         known = magic.film(file.read(32))
     if known:
         return Permanent("the film is damaged", error_code="SOURCE_CORRUPT", hint=SEND_AGAIN)
-    return Permanent("this is not a film", error_code="SOURCE_UNSUPPORTED", hint=SEND)
+    return Permanent("this is not a film", error_code="SOURCE_UNSUPPORTED", hint=magic.SEND)

@@ -9,12 +9,12 @@ from typing import Any
 
 from av.video.frame import VideoFrame
 
-from rushes.media.display import Display, luma, write_jpeg
-from rushes.media.phash import Cells, bits_apart, cells, distance, phash, tile_changed
-from rushes.media.reel import MICROSECONDS, Picture, Reel
+from rushes.media.child.display import Display, luma, write_jpeg
+from rushes.media.child.entry import tell
+from rushes.media.child.phash import Cells, bits_apart, cells, distance, phash, tile_changed
+from rushes.media.child.reel import MICROSECONDS, Picture, Reel
+from rushes.media.child.scenes import Scenes
 from rushes.media.sample import Part, Rules, frame_name
-from rushes.media.sandbox import tell
-from rushes.media.scenes import Scenes
 from rushes.media.view import View
 
 LEAD_MS = 1_000  # decoded before a part, so that its first moment is judged like any other

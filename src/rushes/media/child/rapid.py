@@ -22,7 +22,7 @@ import rapidocr
 from numpy.typing import NDArray
 
 from rushes.errors import Permanent
-from rushes.media.crops import Crops
+from rushes.media.child.crops import Crops
 from rushes.media.ocr import Region
 from rushes.media.text import Box
 

@@ -14,8 +14,8 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
-from rushes.media.child import tell
-from rushes.media.reader import packets
+from rushes.media.child.entry import tell
+from rushes.media.child.reader import packets
 
 if TYPE_CHECKING:
     from av.container import InputContainer

@@ -21,7 +21,7 @@ from av.video.frame import VideoFrame
 from av.video.stream import VideoStream
 
 from rushes.errors import Permanent
-from rushes.media.reader import open_film, packets
+from rushes.media.child.reader import open_film, packets
 from rushes.media.source import Caps
 from rushes.media.view import View
 

@@ -9,8 +9,8 @@ from __future__ import annotations
 import struct
 from dataclasses import dataclass
 
-from rushes.media.box import Box, box, find, find_among, full_box, invalid, whole_fields
-from rushes.media.nal import is_unit
+from rushes.media.mp4.box import Box, box, find, find_among, full_box, invalid, whole_fields
+from rushes.media.mp4.nal import is_unit
 
 BRANDS = b"iso6" + bytes(4) + b"iso6cmfcmp41"
 MATRIX = struct.pack(">9I", 1 << 16, 0, 0, 0, 1 << 16, 0, 0, 0, 1 << 30)

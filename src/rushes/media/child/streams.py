@@ -9,9 +9,9 @@ from fractions import Fraction
 from typing import TYPE_CHECKING
 
 from rushes.media.admit import codec_name
-from rushes.media.index import Track
-from rushes.media.look import Look
-from rushes.media.rate import Rate
+from rushes.media.child.index import Track
+from rushes.media.child.look import Look
+from rushes.media.child.rate import Rate
 from rushes.media.source import AudioStream, Chapter, SubtitleStream, VideoStream
 
 if TYPE_CHECKING:

@@ -16,7 +16,7 @@ from av.packet import Packet
 from av.stream import Stream
 
 from rushes.errors import Permanent
-from rushes.media.reader import open_film, packets
+from rushes.media.child.reader import open_film, packets
 from rushes.media.source import Caps
 
 STEPS_BACK_S = (0, 2, 30, 10**9)

@@ -9,12 +9,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from rushes.errors import Permanent
-from rushes.media import admit, ffmpeg, streams
+from rushes.media import admit, ffmpeg
+from rushes.media.child import streams
+from rushes.media.child.index import CLOCKED, Track, index
+from rushes.media.child.look import Look, look
+from rushes.media.child.rate import measure
+from rushes.media.child.reader import open_film
 from rushes.media.decision import BROKEN, JUMPS, LONGEST_GOP_S, TRUNCATED, UNDECODABLE, decide
-from rushes.media.index import CLOCKED, Track, index
-from rushes.media.look import Look, look
-from rushes.media.rate import measure
-from rushes.media.reader import open_film
 from rushes.media.source import Caps, Source
 
 if TYPE_CHECKING:

@@ -13,9 +13,9 @@ from typing import Any
 import numpy as np
 
 from rushes.errors import Permanent
-from rushes.media.display import Display, Pixels, write_jpeg
-from rushes.media.reel import Picture, Reel
-from rushes.media.sandbox import tell
+from rushes.media.child.display import Display, Pixels, write_jpeg
+from rushes.media.child.entry import tell
+from rushes.media.child.reel import Picture, Reel
 from rushes.media.storyboard import COLUMNS, ROWS
 from rushes.media.view import View
 

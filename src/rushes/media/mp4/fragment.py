@@ -12,7 +12,16 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import IO, NamedTuple
 
-from rushes.media.box import Box, box, find, find_among, full_box, invalid, read_boxes, whole_fields
+from rushes.media.mp4.box import (
+    Box,
+    box,
+    find,
+    find_among,
+    full_box,
+    invalid,
+    read_boxes,
+    whole_fields,
+)
 
 NON_SYNC = 0x0001_0000
 INDEPENDENT = 0x0200_0000

@@ -11,8 +11,8 @@ from pathlib import Path
 from typing import NamedTuple, Protocol
 
 from rushes.errors import Permanent, StageError
+from rushes.media.child.entry import tell
 from rushes.media.ocr import Region
-from rushes.media.sandbox import tell
 
 
 class OcrEngine(Protocol):
@@ -30,9 +30,9 @@ class Entry(NamedTuple):
 
 
 ENGINES = {
-    "rapid": Entry("rushes.media.rapid", "Rapid", "pip install 'rushes[ocr]'"),
+    "rapid": Entry("rushes.media.child.rapid", "Rapid", "pip install 'rushes[ocr]'"),
     "tesseract": Entry(
-        "rushes.media.tesseract",
+        "rushes.media.child.tesseract",
         "Tesseract",
         "pip install tesserocr, and the data of each language: apt install tesseract-ocr-deu",
     ),

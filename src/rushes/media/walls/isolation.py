@@ -20,7 +20,7 @@ from enum import StrEnum
 from functools import cache
 from pathlib import Path
 
-IMPORTED_FROM = Path(__file__).resolve().parents[2]
+IMPORTED_FROM = Path(__file__).resolve().parents[3]
 LAUNCHER = Path(__file__).with_name("launch.py")
 # what a dynamically linked program needs to start, and no file of a user's
 SYSTEM = (

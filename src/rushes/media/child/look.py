@@ -11,7 +11,7 @@ from fractions import Fraction
 from typing import TYPE_CHECKING
 
 from rushes.errors import Permanent
-from rushes.media.reader import check_size, complaints, packets
+from rushes.media.child.reader import check_size, complaints, packets
 
 if TYPE_CHECKING:
     from av.container import InputContainer

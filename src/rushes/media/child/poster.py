@@ -11,8 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rushes.errors import Permanent
-from rushes.media.display import Display, Pixels, write_jpeg
-from rushes.media.reel import Picture, Reel
+from rushes.media.child.display import Display, Pixels, write_jpeg
+from rushes.media.child.reel import Picture, Reel
 from rushes.media.view import View
 
 Floats = NDArray[np.float32]

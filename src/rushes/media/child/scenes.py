@@ -6,7 +6,7 @@ change differs from the one before, so that steady motion or a flicker of a few 
 
 from __future__ import annotations
 
-from rushes.media.phash import Cells, change
+from rushes.media.child.phash import Cells, change
 
 CUT = 15.0  # mean change in grey levels; a fast pan of a film measured 4
 
