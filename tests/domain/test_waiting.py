@@ -25,6 +25,16 @@ def test_task_waits_for_its_open_parents():
     assert waiting.text == "waits for p0 (40 %), p1 (40 %), p2 (40 %) and 2 more"
 
 
+def test_step_of_many_tasks_is_waited_for_as_one():
+    parents = [_task(state, step="transcode") for state in ("done", "running", "ready")]
+
+    waiting = _explain(
+        _task("new", open_parents=2), parents=[_task("done", step="probe"), *parents]
+    )
+
+    assert waiting.text == "waits for transcode (1 of 3 done)"
+
+
 def test_task_waits_out_its_backoff():
     """002-048."""
     failure = json.dumps({"error_code": "DISK_FULL"})

@@ -6,7 +6,7 @@ The refusals come from the very predicate that the claim uses; nothing here is s
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 
@@ -104,17 +104,27 @@ def explain(task: Task, facts: Facts) -> Waiting | None:
 
 
 def _not_yet(task: Task, facts: Facts) -> Waiting:
-    open_parents = [parent for parent in facts.parents if parent.state not in FINAL]
-    if open_parents:
-        first = ", ".join(f"{parent.step} ({parent.progress} %)" for parent in open_parents[:3])
-        more = f" and {len(open_parents) - 3} more" if len(open_parents) > 3 else ""
-        return Waiting(reason=Reason.DEPENDENCY, text=f"waits for {first}{more}")
+    if steps := list(_open_steps(facts.parents)):
+        more = f" and {len(steps) - 3} more" if len(steps) > 3 else ""
+        return Waiting(reason=Reason.DEPENDENCY, text=f"waits for {', '.join(steps[:3])}{more}")
     if task.failure:
         code = json.loads(task.failure)["error_code"]
         text = f"attempt {task.attempt + 1}/{task.max_attempts} follows {code}"
         return Waiting(reason=Reason.BACKOFF, text=text, until=task.run_at)
     text = "starts at its time" if task.run_at > facts.now else "starts now"
     return Waiting(reason=Reason.SCHEDULED, text=text, until=task.run_at)
+
+
+def _open_steps(parents: Sequence[Task]) -> Iterator[str]:
+    """Yield how far each step is that has not ended, as one, however many tasks it has."""
+    steps: dict[str, list[Task]] = {}
+    for parent in parents:
+        steps.setdefault(parent.step, []).append(parent)
+    for name, tasks in steps.items():
+        ended = sum(task.state in FINAL for task in tasks)
+        if ended < len(tasks):
+            far = f"{ended} of {len(tasks)} done" if len(tasks) > 1 else f"{tasks[0].progress} %"
+            yield f"{name} ({far})"
 
 
 def _silent(task: Task, facts: Facts) -> Waiting | None:
