@@ -122,11 +122,11 @@ def test_long_task_keeps_its_lease(shop: Shop) -> None:
 
 def test_no_transaction_is_open_while_a_stage_works(shop: Shop) -> None:
     """001-010: heavy work happens outside any transaction."""
-    job = shop.submit({"oversleep": Step(params={"milliseconds": 2_000})})
+    job = shop.submit({"oversleep": Step(params={"milliseconds": 4_000})})
 
     with shop.working():
         until(lambda: running(shop, job))
-        until(lambda: not open_transactions(shop), seconds=1)
+        until(lambda: not open_transactions(shop), seconds=3)
         assert running(shop, job)
 
 
