@@ -140,6 +140,37 @@ def test_failed_job_says_what_failed_where_and_when(world: World):
     assert "hint" in failure
 
 
+def test_third_failure_within_a_day_is_told_once_a_day_for_what_it_is_about(world: World):
+    """000-090, C79: jobs of one film fail, anew or tried again; those of another do not count."""
+    owner, day = world.worker(), 24 * 3600
+    told: list[int] = []
+
+    def fail(job_id: str) -> None:
+        [claim] = world.claim(owner)
+        world.fail(claim, retryable=False)
+        events = world.events(job_id)
+        told.append(sum(event.type == "job.failed_pattern" for event in events))
+
+    first = world.submit(dedupe_key="film")
+    fail(first)
+    fail(world.submit(dedupe_key="another film"))
+    fail(world.submit(dedupe_key="film"))
+    assert told == [0, 0, 0]
+    world.requeue(first)
+    fail(first)
+    world.requeue(first)
+    fail(first)
+    assert told[3:] == [1, 1]
+    world.tick(day)
+    for _ in range(3):
+        world.requeue(first)
+        fail(first)
+
+    assert told[5:] == [1, 1, 2]
+    [last] = [event for event in world.events(first) if event.type == "job.failed_pattern"][1:]
+    assert last.data == {"failures": 3}
+
+
 def test_first_failure_is_the_one_that_the_job_tells(world: World):
     job_id = world.submit({"noop": Step(items=[{}, {}])})
     first, second = world.claim(world.worker(), 2)

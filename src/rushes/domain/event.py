@@ -13,6 +13,7 @@ class EventType(StrEnum):
     JOB_STARTED = "job.started"
     JOB_COMPLETED = "job.completed"
     JOB_FAILED = "job.failed"
+    JOB_FAILED_PATTERN = "job.failed_pattern"  # what it is about fails again and again
     JOB_KILLED = "job.killed"
     JOB_REQUEUED = "job.requeued"
     JOB_PRIORITY = "job.priority"

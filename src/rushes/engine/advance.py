@@ -19,6 +19,9 @@ from rushes.engine.journal import Journal
 from rushes.errors import Invalid
 from rushes.store.database import Row, Transaction
 
+PATTERN = 3
+"""Failures within a day that make a pattern, worth one alert."""
+
 Feed = tuple[str, str, bool]
 """What a fan-out reads from a parent: its step, the name of the list, whether it must be there."""
 
@@ -105,6 +108,9 @@ def close(tx: Transaction, tallies: Tallies, journal: Journal) -> None:
             journal.add(EventType.JOB_COMPLETED, row["id"])
         elif row["status"] == "failed":
             journal.add(EventType.JOB_FAILED, row["id"])
+    failed = [{"id": row["id"]} for row in closed if row["status"] == "failed"]
+    for row in tx.rows("failed_patterns", jobs=failed, most=PATTERN - 1) if failed else ():
+        journal.add(EventType.JOB_FAILED_PATTERN, row["id"], failures=row["before"] + 1)
 
 
 def make_ready(tx: Transaction, engine: Engine, due: Sequence[Row], journal: Journal) -> list[Row]:

@@ -66,6 +66,21 @@ UPDATE jobs
    AND jobs.finished_at IS NULL
 RETURNING jobs.id, jobs.status
 
+-- name: failed_patterns
+-- Which of these jobs, failing right now, are about something (their dedupe key) that failed :most
+-- times within the day before, and nobody was told of it then. Events know: a job that is tried
+-- again keeps its one row.
+SELECT jobs.id, count(*) AS before
+  FROM {rows:jobs(id uuid)} AS j
+  JOIN jobs ON jobs.id = j.id
+  JOIN jobs AS alike ON alike.dedupe_key = jobs.dedupe_key
+  JOIN events ON events.job_id = alike.id
+ WHERE events.type IN ('job.failed', 'job.failed_pattern')
+   AND events.at > {now} - 86400000
+ GROUP BY jobs.id
+HAVING count(*) >= :most
+   AND count(CASE WHEN events.type = 'job.failed_pattern' THEN 1 END) = 0
+
 -- name: add_open_tasks
 UPDATE jobs SET open_tasks = open_tasks + :n, updated_at = {now} WHERE id = :id AND status IN ('queued', 'running')
 

@@ -16,7 +16,8 @@ export const connection = signal("connecting");
 
 const NAME = `rushes-live${root}`;
 const TYPES = [
-  "job.submitted", "job.started", "job.completed", "job.failed", "job.killed", "job.requeued", "job.priority",
+  "job.submitted", "job.started", "job.completed", "job.failed", "job.failed_pattern",
+  "job.killed", "job.requeued", "job.priority",
   "task.added", "task.ready", "task.claimed", "task.done", "task.retrying", "task.failed", "task.handed_back",
   "task.expired", "task.timed_out", "task.exhausted", "task.killed", "task.skipped", "task.requeued",
   "task.progress", "kind.paused", "kind.resumed", "worker.started", "worker.stopped", "worker.offline",

@@ -40,6 +40,7 @@ export default {
   andMore: (some, n) => `${some} and ${n} more`, by: (who) => `by ${who}`, at: (worker) => `on ${worker}`,
   events: {
     "job.submitted": "Job created", "job.started": "Job started", "job.completed": "Job completed", "job.failed": "Job failed",
+    "job.failed_pattern": "It failed again and again: look at its source",
     "job.killed": "Job stopped", "job.requeued": "Job tried again", "job.priority": "Priority is now",
     "task.added": "planned", "task.ready": "ready", "task.claimed": "claimed", "task.done": "done", "task.retrying": "failed, is tried again",
     "task.failed": "failed", "task.handed_back": "handed back", "task.expired": "taken back: its worker was silent",
