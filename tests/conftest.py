@@ -9,6 +9,7 @@ from __future__ import annotations
 import itertools
 import os
 import shutil
+import signal
 import tempfile
 from collections.abc import Iterator
 from contextlib import closing
@@ -43,7 +44,12 @@ def prepare_template(url: str) -> None:
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Agree on a folder that all processes of this run share, and on who owns the server."""
+    """Agree on a folder that all processes of this run share, and on who owns the server.
+
+    Who starts the run in the background lets it ignore SIGINT, and so all that it starts.
+    """
+    if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
     given = getattr(config, "workerinput", None)
     if given is None:
         config.stash[RUN] = (Path(tempfile.mkdtemp(prefix="rushes-tests-")), os.getpid())
