@@ -97,6 +97,16 @@ def test_guessing_keys_is_slowed_down(house: House):
     assert 0 < int(refused.headers["retry-after"]) <= 60
 
 
+def test_nonsense_keys_keep_no_page_out(house: House, page: Visitor):
+    """B-HTTP-18: what somebody else tries at the same address is not the fault of a session."""
+    nonsense = house.visitor("nonsense")
+
+    told = [nonsense.get("/api/me").status_code for _ in range(12)]
+
+    assert told == [401] * 10 + [429] * 2
+    assert page.get("/api/me").status_code == 200
+
+
 def test_guesses_are_forgotten_after_a_minute():
     now = [0.0]
     guesses = Throttle(10, "too many", lambda: now[0])

@@ -57,14 +57,14 @@ def origin_of(request: Request) -> Origin:
 
 def guarded(request: Request, check: Callable[[], T]) -> T:
     """Return who a check lets in. Raises TooMany for whoever keeps guessing."""
-    context, given = context_of(request), request.headers.get("authorization", "")
-    guesser = (origin_address(request), keys.id_in(given))
-    context.guesses.check(guesser)
+    guesses, guessed = context_of(request).guesses, _guessed(request)
+    if guessed is None:
+        return check()
+    guesses.check((origin_address(request), guessed))
     try:
         return check()
     except Unauthenticated:
-        if given or "x-admin-secret" in request.headers:
-            context.guesses.count(guesser)
+        guesses.count((origin_address(request), guessed))
         raise
 
 
@@ -81,6 +81,14 @@ def principal_of(request: Request) -> Principal:
 
 def desk_of(request: Request) -> Desk:
     return Desk(context_of(request).library, principal_of(request), origin_of(request))
+
+
+def _guessed(request: Request) -> str | None:
+    """Return which key a request may be guessing; what is none is one more. A cookie is no key."""
+    if "x-admin-secret" in request.headers:
+        return "x-admin-secret"
+    given = request.headers.get("authorization")
+    return None if given is None else keys.id_in(given)
 
 
 Here = Annotated[Context, Depends(context_of)]
