@@ -73,6 +73,22 @@ def test_json_that_no_program_should_send(admin: Visitor, film: str, body: bytes
     assert admin.json("GET", path) == before
 
 
+@pytest.mark.parametrize(
+    "method, path, body",
+    [
+        ("POST", "/api/jobs/@last/retry", {"step": "\0"}),
+        ("POST", "/api/failed/groups/retry", {"error_code": "A", "step": "\0"}),
+        ("GET", "/api/videos/@last/subtitles/%00", None),
+        ("PATCH", "/api/queues/%00", {"paused": False}),
+    ],
+)
+def test_nul_is_refused_also_where_words_are_only_looked_for(
+    lasting_house: House, method: str, path: str, body: dict[str, object] | None
+):
+    """B-HTTP-4."""
+    assert lasting_house.admin.problem(method, path, 422, json=body)["code"] == "INVALID_INPUT"
+
+
 @pytest.mark.parametrize("path", ["/api/videos/{film}", "/api/jobs/x"])
 def test_body_that_does_not_say_its_length_is_counted(admin: Visitor, film: str, path: str):
     """B-HTTP-2, F-API-8: an endless one is cut off after a megabyte."""

@@ -8,6 +8,7 @@ import sqlite3
 import psycopg
 import pytest
 
+from rushes.errors import Invalid
 from rushes.store.database import Database
 from rushes.store.queries import Dialect, load, parse, script
 
@@ -103,6 +104,12 @@ def test_both_dialects_have_the_same_statements():
 
 def test_statements_cast_in_a_way_that_both_databases_read():
     assert [name for name, text in load("sqlite").items() if "::" in text] == []
+
+
+def test_text_with_a_nul_is_refused_before_the_database_sees_it(db: Database):
+    """B-HTTP-4: PostgreSQL cannot hold it; it is the same mistake on both."""
+    with pytest.raises(Invalid, match="NUL"):
+        db.read(lambda tx: tx.rows("secret", name="a\0b"))
 
 
 def test_every_statement_can_be_planned(db: Database):

@@ -95,7 +95,12 @@ def retrying(attempt: Callable[[], T], is_transient: Callable[[Exception], bool]
 
 
 def encode(params: dict[str, object]) -> dict[str, object]:
-    """Return the parameters as a driver takes them."""
+    """Return the parameters as a driver takes them.
+
+    Raises Invalid for a text that PostgreSQL cannot hold; SQLite says the same.
+    """
+    if any(isinstance(value, str) and "\0" in value for value in params.values()):
+        raise Invalid("a text has the character NUL in it, which cannot be stored or looked for")
     return {
         name: _to_json(value) if isinstance(value, list) else value
         for name, value in params.items()
