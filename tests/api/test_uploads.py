@@ -155,10 +155,27 @@ def test_small_film_goes_in_one_request(admin: Visitor, studio: Studio):
     answer = admin.post("/api/videos", files=files, data={"title": "A day"})
     again = admin.problem("POST", "/api/videos", 409, files=files)
 
-    assert answer.status_code == 202
+    assert (answer.status_code, answer.json()["created"]) == (202, True)
     assert answer.headers["location"] == f"/api/jobs/{answer.json()['job_id']}"
     assert studio.asset(answer.json()["asset_id"]).title == "A day"
     assert again["code"] == "DUPLICATE_OF"
+
+
+def test_small_film_is_known_again_by_its_key_and_its_bytes(admin: Visitor):
+    """B-HTTP-14: another film under the same key, name and size is refused, not dropped."""
+    headers = {"Idempotency-Key": "k"}
+    same, other = ({"file": ("day.mp4", film)} for film in (FILM, FILM[:-1] + b"!"))
+
+    first, again = (
+        admin.json("POST", "/api/videos", code=202, files=same, headers=headers) for _ in "ab"
+    )
+    refused = admin.problem("POST", "/api/videos", 409, files=other, headers=headers)
+
+    assert again == {**first, "created": False}
+    assert refused["code"] == "IDEMPOTENCY_KEY_REUSED"
+    assert [one["asset_id"] for one in admin.json("GET", "/api/videos")["items"]] == [
+        first["asset_id"]
+    ]
 
 
 def test_film_is_imported_only_from_where_it_may_be(house: House, admin: Visitor, tmp_path: Path):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
@@ -46,3 +47,8 @@ async def form_of(request: Request) -> AsyncIterator[tuple[UploadFile, dict[str,
         if len(fields) + 1 < len(form.multi_items()):
             raise Invalid("a field comes twice, or there is more than one file")
         yield file, fields
+
+
+def sha256(file: UploadFile) -> str:
+    """Return the hash of a file that was sent."""
+    return hashlib.file_digest(file.file, "sha256").hexdigest()  # type: ignore[arg-type]

@@ -146,11 +146,14 @@ async def send(
     who.need(Scope.UPLOAD)
     async with forms.form_of(request) as (file, fields):
         told = {**fields, "filename": file.filename or ""}
+        if key is not None:  # with it, another film is another request
+            told.setdefault("sha256", await to_thread.run_sync(forms.sha256, file))
         wish = uploads.wish_of(file.size or 0, told, key)
         made = await to_thread.run_sync(lambda: library.create(here.library, who, wish))
         if made.state is State.OPEN and made.offset < made.size:
             await file.seek(made.offset)
-            await _take(here, who, made.id, made.offset, None, _chunks(file))
+            receiving = library.receive(here.library, who, made.id, made.offset)
+            await uploads.pour(_chunks(file), receiving)
     added = await to_thread.run_sync(lambda: library.finish(here.library, who, made.id))
     return _answer(added, response)
 
