@@ -107,6 +107,14 @@ def test_server_prints_what_this_machine_does(
         assert AGES.sub("N", told) == AGES.sub("N", expected.replace(*swap))
 
 
+def test_refusal_of_a_server_is_told_as_it_came(there: Cli, studio: Studio):
+    """With --json also the list of fields is one."""
+    refused = there("search", "x", "--source", "radio", "--json")
+
+    assert refused.code == 2
+    assert [one["pointer"] for one in refused.problem["errors"]] == ["query/source"]
+
+
 @pytest.mark.parametrize("command", HERE_ONLY)
 def test_command_of_this_machine_says_so(cli: Cli, tmp_path: Path, command: str):
     before = sorted(tmp_path.rglob("*"))

@@ -377,11 +377,12 @@ def test_hits_are_gone_through_like_a_list(server: Served, far: Client, studio: 
     lines = [Line(Source.SCREEN, n, n + 1, f"common {n}") for n in range(450)]
     studio.db.transact(lambda tx: indexing.put(tx, film, lines))
 
-    here = [hit.text for hit in Client.at(server.app.library).search("common", limit=430)]
-    there = far.search("common", limit=430)
+    for limit in (200, 430):  # a page that is full, and some with a rest
+        here = [hit.text for hit in Client.at(server.app.library).search("common", limit=limit)]
+        there = far.search("common", limit=limit)
 
-    assert here == [hit.text for hit in there] == [f"common {n}" for n in range(430)]
-    assert there.next_cursor is not None
+        assert here == [hit.text for hit in there] == [f"common {n}" for n in range(limit)]
+        assert there.next_cursor is not None
     far.subtitles.put(film, "en", SRT)
     far.subtitles.remove(film, "en")
     assert far.subtitles.list(film).items == []

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from rushes.errors import RushesError, StageError
 
 MEDIA_TYPE = "application/problem+json"
@@ -38,4 +40,9 @@ def status_of(error: RushesError) -> int:
 
 
 def _plain(value: object) -> object:
+    """Return a value as JSON has it; what another server told has lists and objects in it."""
+    if isinstance(value, Mapping):
+        return {str(name): _plain(one) for name, one in value.items()}
+    if isinstance(value, list | tuple):
+        return [_plain(one) for one in value]
     return value if isinstance(value, str | int | float | bool | None) else str(value)

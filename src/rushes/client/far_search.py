@@ -26,11 +26,11 @@ class Search:
         asked = {NAMES.get(name, name): _text(value) for name, value in where.items()}
         pages: list[Found] = []
         while True:
-            n = min(LARGEST_PAGE, limit - sum(len(page.items) for page in pages))
+            n = min(LARGEST_PAGE, limit)
             page = self.http.get("/search", Found, q=text, cursor=cursor, limit=n, **asked)
             pages.append(page)
-            cursor = page.next_cursor
-            if cursor is None or n < LARGEST_PAGE:
+            limit, cursor = limit - len(page.items), page.next_cursor
+            if cursor is None or limit <= 0:
                 return _together(pages)
 
     def suggest(self, text: str, *, limit: int = 10) -> Suggestions:
