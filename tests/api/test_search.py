@@ -52,6 +52,17 @@ def test_hit_has_all_that_a_page_needs(admin: Visitor, film: str):
     assert admin.get(found["items"][0]["frame_url"]).content == b"frame"
 
 
+def test_link_leads_to_the_very_moment_also_late_in_a_long_film(
+    admin: Visitor, studio: Studio, film: str
+):
+    late = Line(Source.SCREEN, 1_000_004, 1_000_500, "adjourned at last")
+    studio.db.transact(lambda tx: indexing.put(tx, film, [late]))
+
+    [hit] = admin.json("GET", "/api/search", params={"q": "last"})["items"]
+
+    assert hit["url"] == f"/v/{film}?t=1000.004"
+
+
 def test_pages_of_hits_follow_each_other(admin: Visitor, studio: Studio, film: str):
     _put(studio, film, *(f"common {n}" for n in range(5)))
 

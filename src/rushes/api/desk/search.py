@@ -146,9 +146,14 @@ def _hit(hit: search.Hit) -> Hit:
         offsets=hit.offsets,
         box=Box(**{side: row[side] for side in Box.model_fields}) if is_seen else None,
         frame_url=None if version is None else frame,
-        url=f"/v/{row['asset_id']}?t={start_ms / 1000:g}",
+        url=f"/v/{row['asset_id']}?t={_seconds(start_ms)}",
         **{name: row[name] for name in SAME},
     )
+
+
+def _seconds(milliseconds: int) -> str:
+    """Return a time as links have it: to the millisecond, without zeros at the end."""
+    return f"{milliseconds / 1000:.3f}".rstrip("0").rstrip(".")
 
 
 def _videos(hits: Iterable[Hit], moments: dict[str, int]) -> list[FoundVideo]:
