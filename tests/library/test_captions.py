@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import csv
 import doctest
+import io
 import json
 import re
 
@@ -86,3 +88,22 @@ def test_line_says_from_when_to_when():
 
 def test_examples_hold():
     assert doctest.testmod(captions).failed == 0
+
+
+def test_title_that_answers_is_a_row_of_the_table_but_no_cue():
+    """A title has no place and no time; the hits after it have, and keep theirs."""
+    box = {"x": 1, "y": 2, "width": 3, "height": 4}
+    title = {**hit("The vote", "title"), "start_ms": 0, "end_ms": 1, "box": None}
+    hits = [title, {**hit("vote now", "screen"), "box": box}]
+
+    rows = list(csv.DictReader(io.StringIO(captions.csv(hits))))
+
+    assert [row["text"] for row in rows] == ["The vote", "vote now"]
+    assert [row["x"] + row["height"] for row in rows] == ["", "14"]
+    assert captions.srt(hits) == "1\n00:00:02,000 --> 00:00:05,250\nvote now\n"
+    assert captions.vtt(hits[:1]) == "WEBVTT\n"
+
+
+def hit(words: str, source: str) -> dict[str, object]:
+    """Return a text as a search tells it."""
+    return {"start_ms": 2_000, "end_ms": 5_250, "text": words, "source": source}

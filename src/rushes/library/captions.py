@@ -9,16 +9,19 @@ from __future__ import annotations
 import csv as comma_separated
 import io
 import json
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from html import escape
 from typing import Any
+
+from rushes.library.indexing import ABOUT
 
 Texts = Iterable[Mapping[str, Any]]
 """What `store.assets.texts` returns, or hits of a search as values."""
 
+SIDES = ("x", "y", "width", "height")
 COLUMNS = (
     *("asset_id", "title", "source", "start", "end", "start_ms", "end_ms", "text", "language"),
-    *("confidence", "x", "y", "width", "height", "url"),
+    *("confidence", *SIDES, "url"),
 )
 FORMULA = ("=", "+", "-", "@", "\t", "\r")
 
@@ -28,7 +31,7 @@ def srt(texts: Texts) -> str:
     cues = (
         f"{number}\n{_stamp(text['start_ms'], ',')} --> {_stamp(text['end_ms'], ',')}\n"
         f"{_line(text['text']).replace('-->', '→')}\n"
-        for number, text in enumerate(texts, 1)
+        for number, text in enumerate(_timed(texts), 1)
     )
     return "\n".join(cues)
 
@@ -38,7 +41,7 @@ def vtt(texts: Texts) -> str:
     cues = (
         f"{number}\n{_stamp(text['start_ms'], '.')} --> {_stamp(text['end_ms'], '.')}\n"
         f"{escape(_line(text['text']), quote=False)}\n"
-        for number, text in enumerate(texts, 1)
+        for number, text in enumerate(_timed(texts), 1)
     )
     return "\n".join(["WEBVTT\n", *cues])
 
@@ -52,7 +55,7 @@ def records(texts: Texts) -> list[dict[str, object]]:
             "text": text["text"],
             "language": text["language"],
             "confidence": text["confidence"],
-            "box": {side: text[side] for side in ("x", "y", "width", "height")},
+            "box": {side: text[side] for side in SIDES},
             "entities": [_entity(entity) for entity in text["entities"]],
         }
         for text in texts
@@ -98,9 +101,15 @@ def moment(milliseconds: int) -> str:
     return f"{start}:{rest // 1000:02}.{rest % 1000 // 100}"
 
 
+def _timed(texts: Texts) -> Iterator[Mapping[str, Any]]:
+    """Yield the texts that are seen or said at a time, and not those about the whole film."""
+    return (text for text in texts if text.get("source") not in ABOUT)
+
+
 def _cells(text: Mapping[str, Any]) -> dict[str, object]:
     times = {name: moment(text[f"{name}_ms"]) for name in ("start", "end")}
-    told = {**times, **text, **(text.get("box") or {})}
+    box = {**dict.fromkeys(SIDES), **(text["box"] or {})} if "box" in text else {}
+    told = {**times, **text, **box}
     return {
         name: _harmless(value) if isinstance(value, str) else value for name, value in told.items()
     }
