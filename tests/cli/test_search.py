@@ -85,6 +85,15 @@ def test_results_are_printed_as_files(anywhere: Cli, studio: Studio):
     assert "'=council()" in table
 
 
+def test_file_has_all_hits_or_says_that_there_are_more(anywhere: Cli, studio: Studio):
+    film(studio, *(f"common {n}" for n in range(60)))
+
+    whole, some = (anywhere("search", "common", "--csv", *more) for more in ((), ("--limit", 5)))
+
+    assert (whole.out.count("common"), whole.err) == (60, "")
+    assert (some.out.count("common"), some.err) == (5, "these are 5 moments; there are more\n")
+
+
 @pytest.mark.parametrize(
     "arguments, word",
     [

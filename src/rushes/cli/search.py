@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 AGO = re.compile(r"(\d{1,6})([mhdw])")
 UNITS = {"m": "minutes", "h": "hours", "d": "days", "w": "weeks"}
 WIDEST = 70
+PAGE, ALL = 50, 1000
 
 
 def search(
@@ -57,7 +58,10 @@ def search(
     min_conf: Annotated[
         float, typer.Option(min=0, max=1, metavar="X", help="How sure the reading must be.")
     ] = 0.0,
-    limit: Annotated[int, typer.Option(min=1, max=1000, metavar="N", help="How many.")] = 50,
+    limit: Annotated[
+        int | None,
+        typer.Option(min=1, max=ALL, metavar="N", help="How many; else 50, in a file all."),
+    ] = None,
     cursor: Annotated[
         str | None, typer.Option(metavar="TEXT", help="Go on where the page before ended.")
     ] = None,
@@ -71,6 +75,7 @@ def search(
         raise Invalid("choose one way to compare, and one format")
     if (srt or vtt) and video is None:
         raise Invalid("subtitles are of one video", hint="name it with --video")
+    format = "csv" if as_csv else "srt" if srt else "vtt" if vtt else None
     mode = "exact" if exact else "substring" if substring else "fuzzy" if fuzzy else "words"
     with reach(ctx) as rushes:
         found = rushes.search(
@@ -82,13 +87,13 @@ def search(
             since=_moment(since),
             until=_moment(until),
             min_confidence=min_conf,
-            limit=limit,
+            limit=limit or (ALL if format else PAGE),
             cursor=cursor,
         )
     if as_json:
         say_json(found)
-    elif as_csv or srt or vtt:
-        _export(found, "csv" if as_csv else "srt" if srt else "vtt")
+    elif format:
+        _export(found, format)
     else:
         server = server_of(ctx)
         _tell(found, server.server if server else "")
@@ -115,6 +120,8 @@ def _export(found: Found, format: str) -> None:
     hits = sorted(found.items, key=lambda hit: (hit.asset_id, hit.start_ms, hit.span_id))
     rows = [hit.model_dump(mode="json") for hit in hits]
     typer.echo(captions.FORMATS[format](rows), nl=False)
+    if found.cut or found.next_cursor:
+        note(f"these are {plural(len(rows), 'moment')}; there are more")
 
 
 def _tell(found: Found, server: str) -> None:
