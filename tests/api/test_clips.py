@@ -102,6 +102,17 @@ def test_many_equal_requests_at_once_are_one_clip(house: House, film: str):
     assert visitor.problem("POST", "/api/clips", 409, **other)["code"] == "IDEMPOTENCY_KEY_REUSED"
 
 
+def test_clip_that_was_there_is_answered_so_again(admin: Visitor, film: str):
+    """B-HTTP-14: with its key a request gets the status and the place of the first answer."""
+    body = {"video_id": film, "t_start": 5_000, "t_end": 8_000}
+    made = [admin.post("/api/clips", json=body, headers={"Idempotency-Key": key}) for key in "aabb"]
+
+    assert [answer.status_code for answer in made] == [202, 202, 200, 200]
+    assert len({answer.headers["location"] for answer in made}) == 1
+    assert [one.headers.get("idempotency-replayed") for one in made] == [None, "true"] * 2
+    assert made[0].content == made[1].content
+
+
 def test_wrong_wishes_are_refused_and_nothing_is_made(admin: Visitor, film: str):
     """B-HTTP-4, B-HTTP-5, B-HTTP-7; no part of this film can be copied: it is none."""
     right = {"video_id": film, "t_start": 5_000, "t_end": 8_000}

@@ -10,7 +10,6 @@ from fastapi.exceptions import RequestValidationError
 from fastapi.responses import JSONResponse
 from starlette.exceptions import HTTPException
 
-from rushes.api.idempotency import Replay, replay
 from rushes.api.problems import MEDIA_TYPE, describe, problem
 from rushes.errors import RushesError
 
@@ -34,7 +33,6 @@ def install(app: FastAPI) -> None:
     app.add_exception_handler(RushesError, _ours)
     app.add_exception_handler(RequestValidationError, _invalid)
     app.add_exception_handler(HTTPException, _of_the_framework)
-    app.add_exception_handler(Replay, replay)
     app.add_exception_handler(Exception, _unforeseen)
 
 

@@ -10,9 +10,10 @@ import hashlib
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from datetime import timedelta
-from typing import Annotated, TypeVar
+from typing import Annotated, TypeVar, cast
 
 from fastapi import Depends, Request, Response
+from fastapi.routing import APIRoute
 from pydantic import BaseModel
 
 from rushes.api.context import Who, context_of
@@ -33,22 +34,19 @@ class InProgress(Conflict):
     code = "IDEMPOTENCY_IN_PROGRESS"
 
 
-class Replay(Exception):
-    """Carries an answer that was given before out of the route."""
-
-    def __init__(self, response: Response) -> None:
-        super().__init__("answered before")
-        self.response = response
-
-
 @dataclass(frozen=True, slots=True)
 class Runner:
-    """Does the work of one request, unless it was done before. No key: always."""
+    """Does the work of one request, unless it was done before. No key: always.
+
+    Its route turns what was made into an answer, the first time and again: so the status and the
+    place to look are those of the first time.
+    """
 
     db: Database
     place: dict[str, str]
     fingerprint: str
-    status: int
+    route: APIRoute
+    response: Response
 
     def __call__(self, work: Callable[[], T], *, secret: frozenset[str] = frozenset()) -> T:
         """Return what the work makes. Fields that are `secret` are not kept, and null next time."""
@@ -56,16 +54,15 @@ class Runner:
             return work()
         known = self.db.transact(self._begin)
         if known is not None:
-            self._replay(known)
+            return cast("T", self._again(known))
         try:
             done = work()
         except BaseException:
             self.db.transact(lambda tx: tx.run("drop_reply", **self.place))
             raise
         body = done.model_copy(update=dict.fromkeys(secret)).model_dump_json()
-        self.db.transact(
-            lambda tx: tx.run("end_reply", **self.place, status=self.status, body=body)
-        )
+        status = self.route.status_code or 200
+        self.db.transact(lambda tx: tx.run("end_reply", **self.place, status=status, body=body))
         return done
 
     def about(self, text: str) -> Runner:
@@ -81,17 +78,17 @@ class Runner:
         [known] = tx.rows("reply", **self.place)
         return known
 
-    def _replay(self, known: Row) -> None:
+    def _again(self, known: Row) -> BaseModel:
         if known["fingerprint"] != self.fingerprint:
             raise KeyReused("this idempotency key was used for another request")
         if known["status"] is None:
             raise InProgress("the first request with this key is still at work", retry_after=2)
-        raise Replay(
-            Response(known["body"], known["status"], {REPLAYED: "true"}, "application/json")
-        )
+        self.response.headers[REPLAYED] = "true"
+        made: type[BaseModel] = self.route.response_model
+        return made.model_validate_json(known["body"])
 
 
-async def once_of(request: Request, who: Who) -> Runner:
+async def once_of(request: Request, response: Response, who: Who) -> Runner:
     """Read the key and what it stands for."""
     key = request.headers.get(HEADER, "").strip().strip('"')
     if len(key) > LONGEST or not (key.isascii() and key.isprintable()):
@@ -103,19 +100,12 @@ async def once_of(request: Request, who: Who) -> Runner:
         "key": key,
     }
     body = await request.body() if key else b""
-    status = getattr(request.scope.get("route"), "status_code", None) or 200
-    db = context_of(request).library.db
-    return Runner(db, place, _digest(body), status)
+    db, route = context_of(request).library.db, request.scope["route"]
+    return Runner(db, place, _digest(body), route, response)
 
 
 def _digest(content: bytes) -> str:
     return hashlib.sha256(content).hexdigest()
-
-
-async def replay(_request: Request, error: Exception) -> Response:
-    """Answer as the first time."""
-    assert isinstance(error, Replay)
-    return error.response
 
 
 Once = Annotated[Runner, Depends(once_of)]
