@@ -128,6 +128,7 @@ def test_guesses_are_forgotten_after_a_minute():
         {"X-CSRF-Token": "forged"},
         {"Origin": "https://evil.example"},
         {"Origin": "null"},
+        {"Origin": "http://["},
         {"Sec-Fetch-Site": "cross-site"},
     ],
 )
