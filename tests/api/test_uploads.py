@@ -135,8 +135,26 @@ def test_wrong_part_is_one_problem_and_changes_nothing(admin: Visitor):
 
     assert send(admin, place, 0, FILM[:5]).status_code == 409
     assert send(admin, place, 5, FILM).status_code == 422
-    assert admin.patch(place, headers={**TUS, "Upload-Offset": "5"}).status_code == 415
+    admin.problem("PATCH", place, 415, headers={**TUS, "Upload-Offset": "5"})
     assert admin.head(place, headers=TUS).headers["upload-offset"] == "5"
+
+
+@pytest.mark.parametrize(
+    "method, headers, code",
+    [
+        ("PATCH", {**TUS, "Upload-Offset": "0"}, 415),
+        ("PATCH", {**OFFSETS, "Upload-Offset": "7"}, 409),
+        ("HEAD", {}, 412),
+        ("HEAD", {**TUS, "Authorization": "none"}, 401),
+        ("DELETE", {**TUS, "Content-Encoding": "gzip"}, 415),
+    ],
+)
+def test_refusal_says_which_tus_is_spoken_here(admin: Visitor, method: str, headers, code: int):
+    """Every answer names it, as tus 1.0 demands; 412 has to say what would be understood."""
+    answer = admin.request(method, begin(admin), headers=headers)
+
+    assert answer.status_code == code
+    assert (answer.headers["tus-resumable"], answer.headers["tus-version"]) == ("1.0.0", "1.0.0")
 
 
 def test_file_that_is_no_film_ends_the_upload_with_its_code(admin: Visitor):

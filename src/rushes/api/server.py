@@ -26,9 +26,11 @@ from rushes.api.routers import (
     worker_files,
     workers,
 )
+from rushes.api.uploads import TUS
 from rushes.store.ids import new_id
 
 API = "/api"
+UPLOADS = f"{API}/uploads"
 REQUEST_ID = "x-request-id"
 LONGEST_ID = 64
 HEADERS = {
@@ -82,6 +84,8 @@ async def _identify(request: Request, call: Callable[[Request], Awaitable[Respon
     request.state.request_id = given if plain else new_id()
     response = await call(request)
     response.headers[REQUEST_ID] = request.state.request_id
-    for name, value in HEADERS.items():
+    path = request.scope["path"].removeprefix(request.scope.get("root_path", ""))
+    wanted = HEADERS | TUS if path.startswith(UPLOADS) else HEADERS
+    for name, value in wanted.items():
         response.headers.setdefault(name, value)
     return response

@@ -18,6 +18,8 @@ from rushes.library.pipelines import Options
 from rushes.library.sink import ALGORITHMS, Sink
 
 VERSION = "1.0.0"
+TUS = {"Tus-Resumable": VERSION, "Tus-Version": VERSION}
+"""What every answer has to an upload, errors as well."""
 EXTENSIONS = "creation,creation-with-upload,termination,expiration,checksum"
 OFFSETS = "application/offset+octet-stream"
 KNOWN = frozenset(
@@ -36,8 +38,6 @@ class WrongVersion(RushesError):
 def offers(size_bytes: int) -> dict[str, str]:
     """Return the headers that tell what this server can do."""
     return {
-        "Tus-Resumable": VERSION,
-        "Tus-Version": VERSION,
         "Tus-Extension": EXTENSIONS,
         "Tus-Max-Size": str(size_bytes),
         "Tus-Checksum-Algorithm": ",".join(ALGORITHMS),
@@ -81,7 +81,6 @@ def wish_of(size: int, told: Mapping[str, str], key: str | None) -> Wish:
 def headers_of(incoming: Incoming) -> dict[str, str]:
     """Return how far an upload is, and what became of it."""
     told = {
-        "Tus-Resumable": VERSION,
         "Upload-Offset": str(incoming.offset),
         "Upload-Length": str(incoming.size),
         "Upload-Expires": formatdate(incoming.expires_at / 1000, usegmt=True),

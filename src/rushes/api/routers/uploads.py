@@ -10,6 +10,7 @@ from anyio import to_thread
 from fastapi import APIRouter, Header, Request, Response
 from pydantic import Field
 from starlette.datastructures import UploadFile
+from starlette.exceptions import HTTPException
 
 from rushes.api import forms, models, uploads
 from rushes.api.context import Here, Who
@@ -123,7 +124,7 @@ async def append(
     uploads.check_version(tus)
     who.need(Scope.UPLOAD)
     if request.headers.get("content-type") != uploads.OFFSETS:
-        return Response(None, 415)
+        raise HTTPException(415, f"send the bytes as {uploads.OFFSETS}")
     start = uploads.number(offset, "Upload-Offset")
     taken = await _take(here, who, upload_id, start, checksum, request.stream())
     return Response(None, 204, uploads.headers_of(taken))
@@ -135,7 +136,7 @@ def terminate(here: Here, who: Who, upload_id: str, tus: Tus = None) -> Response
     uploads.check_version(tus)
     who.need(Scope.UPLOAD)
     library.terminate(here.library, who, upload_id)
-    return Response(None, 204, {"Tus-Resumable": uploads.VERSION})
+    return Response(None, 204)
 
 
 @router.post("/videos", status_code=202, openapi_extra={"requestBody": forms.BODY})
