@@ -10,6 +10,7 @@ from rushes.domain.graph import Step
 from rushes.domain.job import progress
 from rushes.errors import Invalid, NotFound
 from rushes.store import jobs, tasks
+from rushes.store.jobs import Which
 from tests.world import NOBODY, World
 
 STEPS = {
@@ -42,6 +43,18 @@ def test_text_that_fits_no_job_finds_none(world: World, text: str):
     """004-027."""
     with pytest.raises(NotFound):
         world.db.read(lambda tx: jobs.find(tx, text))
+
+
+@pytest.mark.parametrize("db", ["sqlite"], indirect=True)
+def test_job_is_found_by_its_name_in_capitals_of_any_alphabet(world: World):
+    """PostgreSQL goes by the locale of its database, which is none in these tests."""
+    job_id = world.submit(label="Über den Ärger")
+    world.submit(label="Older")
+
+    for text in ("ärger", "ÜBER", "den"):
+        which = Which(text=text)
+        [found] = world.db.read(lambda tx, which=which: jobs.list_page(tx, which))
+        assert found.id == job_id
 
 
 def test_text_that_fits_two_jobs_is_refused(world: World):

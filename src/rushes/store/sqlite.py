@@ -117,6 +117,7 @@ class SqliteDatabase:
                 self.path, isolation_level=None, check_same_thread=False, timeout=30
             )
             connection.row_factory = sqlite3.Row
+            connection.create_function("lower", 1, _lower, deterministic=True)
             # two that turn a new file to WAL at once: one is told that it is busy, without a wait
             for pragma in PRAGMAS:
                 retrying(partial(connection.execute, f"PRAGMA {pragma}"), _is_busy)
@@ -138,6 +139,11 @@ def reading(path: Path) -> Iterator[Transaction]:
     with closing(sqlite3.connect(f"{path.absolute().as_uri()}?mode=ro", uri=True)) as connection:
         connection.row_factory = sqlite3.Row
         yield SqliteTransaction(connection, now=None)
+
+
+def _lower(text: str | None) -> str | None:
+    """SQLite's own knows the letters of ASCII only."""
+    return None if text is None else text.lower()
 
 
 def _is_busy(error: Exception) -> bool:
