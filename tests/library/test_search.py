@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shutil
+import string
 import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -192,6 +193,18 @@ def test_word_in_many_words_is_looked_for_in_the_commonest(studio: Studio):
     assert found.cut
     assert found.moments == vocabulary.MOST + 2
     assert found.hits[0].row["text"] == "aaquick"
+
+
+def test_word_that_many_may_be_a_reading_of_is_looked_for_in_the_nearest(studio: Studio):
+    """What lies beyond them is said to be there."""
+    ends = string.ascii_lowercase + string.digits
+    _film(studio, ["planet", *(word for end in ends for word in (f"planet{end}", f"{end}planet"))])
+    near, few = (Question(text=text, mode=Mode.FUZZY, owner=None) for text in ("planet", "plan"))
+
+    found = studio.db.read(lambda tx: search.search(tx, near, limit=2000))
+
+    assert (found.cut, found.moments) == (True, vocabulary.MOST_NEAR)
+    assert not studio.db.read(lambda tx: search.search(tx, few)).cut
 
 
 def test_every_word_with_one_slip_is_found(studio: Studio):

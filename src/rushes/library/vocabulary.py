@@ -69,9 +69,9 @@ def _near(tx: Transaction, word: str, owner: str | None) -> Choices:
     lengths = {"shortest": len(bones) - limit, "longest": len(bones) + limit}
     rows = tx.rows("words_near", **ranges, **lengths, owner=owner)
     found = [(slips(bones, row["bones"], limit), -int(row["n"]), row["word"]) for row in rows]
-    near = sorted(one for one in found if one[0] <= limit and one[2][0] not in "@#")[:MOST_NEAR]
-    words = {word: 0} | {one: far + 1 for far, _, one in near if one != word}
-    return Choices(words, _count(tx, words, owner))
+    near = sorted(one for one in found if one[0] <= limit and one[2][0] not in "@#")
+    words = {word: 0} | {one: far + 1 for far, _, one in near[:MOST_NEAR] if one != word}
+    return Choices(words, _count(tx, words, owner), cut=len(near) > MOST_NEAR)
 
 
 def _count(tx: Transaction, words: Iterable[str], owner: str | None) -> int:
