@@ -347,6 +347,19 @@ def test_zero_hits_bring_near_matches_and_what_cannot_be_found_yet(studio: Studi
     assert [asset.id for asset in unread] == [other, waiting]
 
 
+def test_video_that_cannot_be_found_yet_is_told_of_however_many_are_newer(
+    studio: Studio, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setattr(search, "UNREAD", 0)  # the newest one only
+    asked = studio.add(text=True).asset_id
+    studio.add(content=b"newer", text=True)
+    question = Question(text="council", owner=None, asset_id=asked)
+
+    unread = studio.db.read(lambda tx: search.unread(tx, question))
+
+    assert [asset.id for asset in unread] == [asked]
+
+
 def test_hit_names_the_frame_that_shows_it(studio: Studio):
     film = studio.add(text=True)
     studio.finish()

@@ -116,8 +116,8 @@ def near(tx: Transaction, question: Question) -> list[Hit]:
 
 def unread(tx: Transaction, question: Question) -> list[Asset]:
     """Return videos whose text cannot be found yet, newest first: at most UNREAD, and one more."""
-    rows = tx.rows("unread_assets", owner=question.owner, n=UNREAD + 1)
-    return [assets.from_row(row) for row in rows if question.asset_id in (None, row["id"])]
+    where = {"owner": question.owner, "asset_id": question.asset_id}
+    return [assets.from_row(row) for row in tx.rows("unread_assets", **where, n=UNREAD + 1)]
 
 
 def suggest(tx: Transaction, text: str, *, owner: str | None, limit: int = 10) -> list[str]:

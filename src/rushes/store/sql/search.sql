@@ -169,7 +169,7 @@ SELECT word, bones, sum(n) AS n
  GROUP BY word, bones
 
 -- name: unread_assets
--- Videos whose text is not there to be found, newest first.
+-- Videos whose text is not there to be found, newest first; with :asset_id that one alone.
 SELECT {asset_columns}, versions.n AS newest, versions.job_id, jobs.status AS job_status, jobs.failure
   FROM assets
   LEFT JOIN versions ON versions.asset_id = assets.id AND versions.n = ({latest_version})
@@ -177,6 +177,7 @@ SELECT {asset_columns}, versions.n AS newest, versions.job_id, jobs.status AS jo
  WHERE assets.searchable_at IS NULL
    AND assets.deleted_at IS NULL
    AND (CAST(:owner AS text) IS NULL OR assets.owner = :owner)
+   AND (CAST(:asset_id AS {uuid}) IS NULL OR assets.id = :asset_id)
  ORDER BY assets.id DESC
  LIMIT :n
 
