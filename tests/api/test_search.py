@@ -230,6 +230,22 @@ def test_subtitles_are_given_found_replaced_and_taken_away(admin: Visitor, film:
     admin.problem("GET", path, 404)
 
 
+def test_language_may_be_named_by_three_letters(admin: Visitor, film: str):
+    """It is the same language, as it is for what a file calls it."""
+    path = f"/api/videos/{film}/subtitles"
+    srt = b"1\n00:00:01,000 --> 00:00:02,000\nMotion carried\n"
+    admin.json("PUT", f"{path}/en", content=srt)
+
+    track = admin.json("PUT", f"{path}/eng", content=srt.replace(b"Motion", b"Vote"))
+
+    assert admin.json("GET", path)["items"] == [track]
+    assert track["language"] == "en"
+    assert "Vote carried" in admin.get(f"{path}/eng").text
+    assert admin.json("GET", "/api/search?q=carried&lang=eng")["moments"] == 1
+    admin.json("DELETE", f"{path}/eng", code=204)
+    assert admin.json("GET", path)["items"] == []
+
+
 def test_wrong_subtitles_change_nothing(admin: Visitor, film: str):
     late = b"1\n00:00:30,000 --> 00:00:31,000\nafter the end\n"
     path = f"/api/videos/{film}/subtitles"

@@ -13,6 +13,7 @@ from rushes.library.indexing import Line, Source
 from rushes.library.library import Library
 from rushes.library.news import tell
 from rushes.media import subtitles
+from rushes.media.language import short
 from rushes.media.subtitles import Cue
 from rushes.store import assets
 from rushes.store.database import Transaction
@@ -22,7 +23,7 @@ LANGUAGE = re.compile(r"[a-z]{2,3}(-[A-Za-z0-9]{1,8}){0,4}")
 
 def put(library: Library, asset_id: str, language: str, content: bytes) -> int:
     """Give a video subtitles in a language; those it had are replaced. Returns how many cues."""
-    check_language(language)
+    language = language_of(language)
     cues = subtitles.read(content)
 
     def work(tx: Transaction) -> None:
@@ -40,7 +41,7 @@ def put(library: Library, asset_id: str, language: str, content: bytes) -> int:
 
 def remove(library: Library, asset_id: str, language: str) -> None:
     """Take the subtitles of a language away."""
-    check_language(language)
+    language = language_of(language)
 
     def work(tx: Transaction) -> None:
         indexing.drop(tx, asset_id, (Source.SUBTITLE,), language=language)
@@ -49,9 +50,11 @@ def remove(library: Library, asset_id: str, language: str) -> None:
     library.db.transact(work)
 
 
-def check_language(language: str) -> None:
-    if not LANGUAGE.fullmatch(language):
-        raise Invalid(f"{language[:40]!r} is not a language", hint="such as en, de or pt-BR")
+def language_of(text: str) -> str:
+    """Return a language as texts have it: `eng` is `en`. Raises Invalid for what is none."""
+    if not LANGUAGE.fullmatch(text):
+        raise Invalid(f"{text[:40]!r} is not a language", hint="such as en, de or pt-BR")
+    return short(text)
 
 
 def _check_times(asset: Asset, cues: Sequence[Cue]) -> None:

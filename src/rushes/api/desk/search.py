@@ -16,7 +16,7 @@ from rushes.library.indexing import Source
 from rushes.library.library import Library
 from rushes.library.query import Mode
 from rushes.library.search import Question
-from rushes.library.subtitles import check_language
+from rushes.library.subtitles import language_of
 from rushes.media.sample import frame_name
 from rushes.store import assets
 from rushes.store.database import Transaction
@@ -98,14 +98,12 @@ class Search:
     def _question(self, tx: Transaction, text: str, where: Where) -> Question:
         video, owner = where.get("video"), self.who.sees
         language = where.get("language")
-        if language is not None:
-            check_language(language)
         return Question(
             text=text,
             mode=_one_of(Mode, where.get("mode") or Mode.WORDS, "mode"),
             owner=owner,
             asset_id=None if video is None else assets.find(tx, video, owner=owner),
-            language=language,
+            language=None if language is None else language_of(language),
             kind=_one_of(Source, word, "source") if (word := where.get("source")) else None,
             min_confidence=_share(where.get("min_confidence", 0.0)),
             since=_millis(where.get("since")),

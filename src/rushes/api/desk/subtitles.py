@@ -13,6 +13,7 @@ from rushes.errors import NotFound
 from rushes.library import subtitles
 from rushes.library.indexing import Source
 from rushes.library.library import Library
+from rushes.library.subtitles import language_of
 from rushes.store import assets
 from rushes.store.database import Transaction
 
@@ -42,19 +43,20 @@ class Subtitles:
         self.who.need(Scope.WRITE)
         found = self.library.db.read(lambda tx: self._find(tx, video_id))
         cues = subtitles.put(self.library, found, language, content)
-        return Track(language=language, source=Source.SUBTITLE, cues=cues)
+        return Track(language=language_of(language), source=Source.SUBTITLE, cues=cues)
 
     def cues(self, video_id: str, language: str) -> Sequence[dict[str, Any]]:
         """Return the subtitles of a language: given ones, else those of the file."""
         self.who.need(Scope.READ)
+        wanted = language_of(language)
 
         def work(tx: Transaction) -> Sequence[dict[str, Any]]:
             found = self._find(tx, video_id)
             for kind in (Source.SUBTITLE, Source.EMBEDDED):
-                rows = tx.rows("track_spans", asset_id=found, kind=kind, language=language)
+                rows = tx.rows("track_spans", asset_id=found, kind=kind, language=wanted)
                 if rows:
                     return [dict(row) for row in rows]
-            raise NotFound(f"video {found} has no subtitles in {language[:40]!r}")
+            raise NotFound(f"video {found} has no subtitles in {wanted!r}")
 
         return self.library.db.read(work)
 
