@@ -12,6 +12,7 @@ from rushes.errors import TooMany
 from rushes.library import people, sessions
 from rushes.library.people import NewUser
 from tests.api.house import House, Visitor
+from tests.library.studio import Studio
 from tests.world import sql
 
 PASSWORD = "correct horse battery"
@@ -199,6 +200,41 @@ def test_admin_lets_people_in_and_keeps_them_out(house: House, admin: Visitor, p
     local.problem("POST", "/api/login/link", 401, json={"token": link})
     actions = [entry["action"] for entry in admin.json("GET", "/api/audit")["items"]]
     assert "user.disable" in actions
+
+
+def test_deeds_are_written_down_with_who_and_whence(admin: Visitor, studio: Studio):
+    """Kills, retries, deletes, restores, pauses and drains; what changes nothing is no deed."""
+    film = studio.add()
+    clip = {"video_id": film.asset_id, "t_start": 0, "t_end": 500}
+    studio.finish()
+    made = admin.json("POST", "/api/clips", code=202, json=clip)
+    for _ in "ab":
+        admin.json("POST", f"/api/jobs/{made['job_id']}/kill")
+    admin.json("POST", f"/api/jobs/{made['job_id']}/retry", code=202)
+    admin.json("DELETE", f"/api/clips/{made['clip_id']}")
+    admin.json("DELETE", f"/api/videos/{film.asset_id}")
+    admin.json("POST", f"/api/videos/{film.asset_id}/restore")
+    for paused in (True, False, False):
+        admin.json("PATCH", "/api/queues/ocr", json={"paused": paused})
+    for state in ("drain", "resume", "disable"):
+        admin.json("PATCH", "/api/workers/hands", json={"state": state})
+
+    told = admin.json("GET", "/api/audit")["items"]
+
+    deeds = [(one["action"], one["object"]) for one in told if one["address"] == "testclient"]
+    assert deeds[::-1] == [
+        ("job.kill", f"job {made['job_id']}"),
+        ("job.retry", f"job {made['job_id']}"),
+        ("clip.delete", f"clip {made['clip_id']}"),
+        ("video.delete", f"video {film.asset_id}"),
+        ("video.restore", f"video {film.asset_id}"),
+        *(("kind.pause", "kind ocr"), ("kind.resume", "kind ocr")),
+        *(("worker.drain", "worker hands"), ("worker.resume", "worker hands")),
+        ("worker.disable", "worker hands"),
+    ]
+    assert {(one["actor"], bool(one["credential"])) for one in told[: len(deeds)]} == {
+        ("admin", True)
+    }
 
 
 def test_every_answer_has_its_number_and_its_headers(admin: Visitor):

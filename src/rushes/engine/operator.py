@@ -1,9 +1,12 @@
-"""What a person may do to jobs, kinds and workers. Each call is one transaction."""
+"""What a person may do to jobs, kinds and workers. Each call is one transaction.
+
+A `note` writes down in it that the deed was done, and to what; who needs no record gives none.
+"""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 
 from rushes.domain.event import EventType
@@ -20,14 +23,21 @@ from rushes.errors import ActiveJobExists, ChangedMeanwhile, Conflict, Invalid, 
 from rushes.store import jobs
 from rushes.store.database import Row, Transaction
 
+Note = Callable[[Transaction, str], None]
 
-def kill(
+
+def unnoted(_tx: Transaction, _object: str) -> None:
+    """Write nothing."""
+
+
+def kill(  # noqa: PLR0913  (who, why, and what is written with it)
     engine: Engine,
     job_id: str,
     *,
     by: KilledBy = KilledBy.USER,
     name: str | None = None,
     reason: str | None = None,
+    note: Note = unnoted,
     now: int | None = None,
 ) -> Job:
     """Stop a job at once: every lease of it is dead. Killing a killed job changes nothing."""
@@ -43,18 +53,20 @@ def kill(
         if job.status in FINISHED:
             raise Conflict(f"job {job_id} is already {job.status}", status=job.status)
         _kill_tasks(tx, job_id, by, name, reason)
+        note(tx, f"job {job_id}")
         return jobs.get(tx, job_id)
 
     return engine.db.transact(work, now=now)
 
 
-def requeue(
+def requeue(  # noqa: PLR0913  (what of it, who, and what is written with it)
     engine: Engine,
     job_id: str,
     *,
     kind: str | None = None,
     task_id: int | None = None,
     by: str | None = None,
+    note: Note = unnoted,
     now: int | None = None,
 ) -> int:
     """Try a job again: what failed, was killed or was skipped for it. Finished tasks are kept.
@@ -67,7 +79,9 @@ def requeue(
         tx.run("lock_job", job_id=job_id)
         job = _locked(tx, job_id)
         _check_no_rival(tx, job)
-        return _requeue(tx, engine, job, kind, task_id, by)
+        tried = _requeue(tx, engine, job, kind, task_id, by)
+        note(tx, f"job {job_id}")
+        return tried
 
     return engine.db.transact(work, now=now)
 
@@ -79,6 +93,7 @@ def requeue_failed(
     step: str | None = None,
     owner: str | None = None,
     by: str | None = None,
+    note: Note = unnoted,
 ) -> dict[str, int]:
     """Try every job again that has a task in error with this code. Returns {job: tasks}.
 
@@ -90,7 +105,7 @@ def requeue_failed(
     tried: dict[str, int] = {}
     for row in rows:
         with suppress(Conflict):
-            tried[row["job_id"]] = requeue(engine, row["job_id"], by=by)
+            tried[row["job_id"]] = requeue(engine, row["job_id"], by=by, note=note)
     return tried
 
 
@@ -121,7 +136,9 @@ def set_priority(
     return engine.db.transact(work, now=now)
 
 
-def pause(engine: Engine, kind: str, *, by: str, reason: str | None = None) -> None:
+def pause(
+    engine: Engine, kind: str, *, by: str, reason: str | None = None, note: Note = unnoted
+) -> None:
     """Claim no more tasks of a kind; those that run go on."""
     if kind not in engine.kinds:
         raise Invalid(
@@ -134,11 +151,12 @@ def pause(engine: Engine, kind: str, *, by: str, reason: str | None = None) -> N
         journal = Journal()
         journal.add(EventType.KIND_PAUSED, kind=kind, by=by, reason=reason)
         journal.write(tx)
+        note(tx, f"kind {kind}")
 
     engine.db.transact(work)
 
 
-def resume(engine: Engine, kind: str, *, by: str) -> bool:
+def resume(engine: Engine, kind: str, *, by: str, note: Note = unnoted) -> bool:
     """Claim tasks of a kind again. Returns whether it was paused."""
 
     def work(tx: Transaction) -> bool:
@@ -148,26 +166,27 @@ def resume(engine: Engine, kind: str, *, by: str) -> bool:
         journal = Journal()
         journal.add(EventType.KIND_RESUMED, kind=kind, by=by)
         journal.write(tx)
+        note(tx, f"kind {kind}")
         return True
 
     return engine.db.transact(work)
 
 
-def drain(engine: Engine, worker_id: str) -> None:
+def drain(engine: Engine, worker_id: str, note: Note = unnoted) -> None:
     """Let a worker finish or hand back what it holds, and take nothing new."""
-    _set_mode(engine, worker_id, Mode.DRAINING, (Mode.ACTIVE,), EventType.WORKER_DRAINING)
+    _set_mode(engine, worker_id, Mode.DRAINING, (Mode.ACTIVE,), EventType.WORKER_DRAINING, note)
 
 
-def disable(engine: Engine, worker_id: str) -> None:
+def disable(engine: Engine, worker_id: str, note: Note = unnoted) -> None:
     """Keep a worker from working until it is resumed, also when it starts again."""
     sources = (Mode.ACTIVE, Mode.DRAINING, Mode.STOPPED)
-    _set_mode(engine, worker_id, Mode.DISABLED, sources, EventType.WORKER_DISABLED)
+    _set_mode(engine, worker_id, Mode.DISABLED, sources, EventType.WORKER_DISABLED, note)
 
 
-def resume_worker(engine: Engine, worker_id: str) -> None:
+def resume_worker(engine: Engine, worker_id: str, note: Note = unnoted) -> None:
     """Let a drained or disabled worker work again."""
     sources = (Mode.DRAINING, Mode.DISABLED)
-    _set_mode(engine, worker_id, Mode.ACTIVE, sources, EventType.WORKER_RESUMED)
+    _set_mode(engine, worker_id, Mode.ACTIVE, sources, EventType.WORKER_RESUMED, note)
 
 
 def _kill_tasks(
@@ -249,7 +268,12 @@ def _reprioritise(tx: Transaction, engine: Engine, job: Job, priority: int) -> N
 
 
 def _set_mode(
-    engine: Engine, worker_id: str, mode: Mode, sources: tuple[Mode, ...], type: EventType
+    engine: Engine,
+    worker_id: str,
+    mode: Mode,
+    sources: tuple[Mode, ...],
+    type: EventType,
+    note: Note,
 ) -> None:
     def work(tx: Transaction) -> None:
         rows = tx.rows(
@@ -261,5 +285,6 @@ def _set_mode(
         journal.add(type, worker=rows[0]["name"], owner=rows[0]["owner"])
         journal.write(tx)
         tx.woken.update(row["lane"] for row in tx.rows("ready_lanes"))
+        note(tx, f"worker {rows[0]['name']}")
 
     engine.db.transact(work)

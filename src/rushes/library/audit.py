@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+from collections.abc import Callable
 from dataclasses import asdict, dataclass, fields
 from enum import StrEnum
 
@@ -72,6 +73,11 @@ def write(
     link = _link(end["hash"], entry)
     tx.run("add_audit", **asdict(entry), hash=link)
     tx.run("move_audit_end", n=entry.id, hash=link)
+
+
+def noting(by: Principal, action: str, origin: Origin) -> Callable[[Transaction, str], None]:
+    """Return what adds a row about this action, once it is told to what it was done."""
+    return lambda tx, what: write(tx, by, action, what, origin=origin)
 
 
 def page(db: Database, *, before: int | None = None, limit: int = 50) -> list[Entry]:

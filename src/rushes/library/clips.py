@@ -23,6 +23,7 @@ from rushes.domain.graph import JobRequest, check_text
 from rushes.domain.job import FINISHED, Status
 from rushes.engine import operator, submit
 from rushes.engine.engine import millis
+from rushes.engine.operator import Note, unnoted
 from rushes.errors import Conflict, Gone, Invalid, NotFound
 from rushes.library import pipelines
 from rushes.library.library import Library
@@ -126,7 +127,9 @@ def request(
     return requested
 
 
-def delete(library: Library, found: Clip, *, by: str = "", now: int | None = None) -> None:
+def delete(
+    library: Library, found: Clip, *, by: str = "", note: Note = unnoted, now: int | None = None
+) -> None:
     """Remove a clip at once, and stop its job. The file is collected."""
     if found.status not in FINISHED:
         with suppress(Conflict):  # it ended by itself
@@ -139,6 +142,7 @@ def delete(library: Library, found: Clip, *, by: str = "", now: int | None = Non
         if not tx.rows("drop_clip", id=found.id):
             raise NotFound(f"there is no clip {found.id}", hint=clips.HINT)
         tell(tx, EventType.CLIP_DELETED, found.asset_id, clip_id=found.id)
+        note(tx, f"clip {found.id}")
 
     library.db.transact(work, now=now)
 

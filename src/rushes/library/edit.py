@@ -15,6 +15,7 @@ from rushes.domain.event import EventType
 from rushes.domain.job import FINISHED, Status
 from rushes.engine import operator
 from rushes.engine.engine import millis
+from rushes.engine.operator import Note, unnoted
 from rushes.errors import ChangedMeanwhile, Conflict
 from rushes.library import indexing
 from rushes.library.library import Library
@@ -68,7 +69,12 @@ def edit(
 
 
 def delete(
-    library: Library, asset_id: str, *, by: str | None = None, now: int | None = None
+    library: Library,
+    asset_id: str,
+    *,
+    by: str | None = None,
+    note: Note = unnoted,
+    now: int | None = None,
 ) -> Deleted:
     """Hide a film and stop the jobs that work on it. Raises Conflict if it is deleted.
 
@@ -81,6 +87,7 @@ def delete(
             raise Conflict(f"video {asset.id} is deleted already")
         indexing.hide(tx, asset_id)
         tell(tx, EventType.VIDEO_DELETED, asset_id)
+        note(tx, f"video {asset_id}")
         return assets.get(tx, asset_id)
 
     asset = library.db.transact(work, now=now)
@@ -91,7 +98,9 @@ def delete(
     return Deleted(asset=asset, purged_at=purged_at(library, asset), stopped_job=stopped)
 
 
-def restore(library: Library, asset_id: str, *, now: int | None = None) -> Asset:
+def restore(
+    library: Library, asset_id: str, *, note: Note = unnoted, now: int | None = None
+) -> Asset:
     """Bring a deleted film back. Raises Conflict if it is not deleted."""
 
     def work(tx: Transaction) -> Asset:
@@ -100,6 +109,7 @@ def restore(library: Library, asset_id: str, *, now: int | None = None) -> Asset
             raise Conflict(f"video {asset.id} is not deleted")
         indexing.show(tx, asset_id)
         tell(tx, EventType.VIDEO_RESTORED, asset_id)
+        note(tx, f"video {asset_id}")
         return assets.get(tx, asset_id)
 
     return library.db.transact(work, now=now)

@@ -17,9 +17,9 @@ from rushes.api.desk.wishes import ClipWishes, clip_of
 from rushes.api.models import Page
 from rushes.domain.asset import Asset
 from rushes.domain.clip import Clip
-from rushes.domain.person import Principal, Scope
+from rushes.domain.person import HERE, Origin, Principal, Scope
 from rushes.errors import Invalid
-from rushes.library import clips, tickets
+from rushes.library import audit, clips, tickets
 from rushes.library.library import Library
 from rushes.store import clips as rows
 from rushes.store.database import Transaction
@@ -29,6 +29,7 @@ from rushes.store.database import Transaction
 class Clips:
     library: Library
     who: Principal
+    origin: Origin = HERE
 
     def plan(
         self, video_id: str, t_start: int, t_end: int, **wishes: Unpack[ClipWishes]
@@ -71,7 +72,8 @@ class Clips:
         """Remove a clip for good, and stop its job."""
         self.who.need(Scope.WRITE)
         found = self.find(clip_id)
-        clips.delete(self.library, found, by=self.who.name)
+        note = audit.noting(self.who, "clip.delete", self.origin)
+        clips.delete(self.library, found, by=self.who.name, note=note)
         return views.clip(found)
 
     def download(self, clip_id: str, target: Path | str) -> Path:

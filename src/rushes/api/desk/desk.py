@@ -28,15 +28,15 @@ class Desk:
 
     @cached_property
     def jobs(self) -> Jobs:
-        return Jobs(self.library, self.who)
+        return Jobs(self.library, self.who, self.origin)
 
     @cached_property
     def videos(self) -> Videos:
-        return Videos(self.library, self.who)
+        return Videos(self.library, self.who, self.origin)
 
     @cached_property
     def clips(self) -> Clips:
-        return Clips(self.library, self.who)
+        return Clips(self.library, self.who, self.origin)
 
     @cached_property
     def workers(self) -> Workers:
@@ -44,7 +44,7 @@ class Desk:
 
     @cached_property
     def queue(self) -> Queue:
-        return Queue(self.library, self.who)
+        return Queue(self.library, self.who, self.origin)
 
     @cached_property
     def search(self) -> Search:

@@ -17,12 +17,13 @@ from rushes.api.models import Page
 from rushes.api.sight import Sight
 from rushes.domain.graph import check_text
 from rushes.domain.job import Job, Status
-from rushes.domain.person import Principal, Scope
+from rushes.domain.person import HERE, Origin, Principal, Scope
 from rushes.domain.task import FINAL, Task
 from rushes.domain.waiting import Reason
 from rushes.engine import operator
 from rushes.engine.waiting import why_in
 from rushes.errors import Invalid, NotFound
+from rushes.library import audit
 from rushes.library.library import Library
 from rushes.store import assets, jobs, tasks
 from rushes.store.database import Transaction
@@ -35,6 +36,7 @@ HOURS = 12  # how far back failures are counted by the hour
 class Jobs:
     library: Library
     who: Principal
+    origin: Origin = HERE
 
     def list(
         self,
@@ -144,15 +146,15 @@ class Jobs:
     def kill(self, job_id: str, *, reason: str | None = None) -> models.Job:
         """Stop a job at once. Its running tasks lose their leases; finished ones stay."""
         found = self._mine(job_id)
-        operator.kill(self.library.engine, found, name=self.who.name, reason=reason)
+        note = audit.noting(self.who, "job.kill", self.origin)
+        operator.kill(self.library.engine, found, name=self.who.name, reason=reason, note=note)
         return self.library.db.read(lambda tx: self._view(tx, found))
 
     def retry(self, job_id: str, *, kind: str | None = None, task: int | None = None) -> int:
         """Try a job again, or only its failed tasks of one kind, or one. Returns how many run."""
-        found = self._mine(job_id)
-        return operator.requeue(
-            self.library.engine, found, kind=kind, task_id=task, by=self.who.name
-        )
+        found, engine = self._mine(job_id), self.library.engine
+        note = audit.noting(self.who, "job.retry", self.origin)
+        return operator.requeue(engine, found, kind=kind, task_id=task, by=self.who.name, note=note)
 
     def retry_quality(self, job_id: str, quality: str) -> models.Added:
         """Make one quality of the film of a job again."""
@@ -162,7 +164,7 @@ class Jobs:
         rows = self.library.db.read(lambda tx: tx.rows("version_of_job", job_id=found))
         if not rows:
             raise Invalid(f"job {found} makes no film, so it has no qualities")
-        videos = Videos(self.library, self.who)
+        videos = Videos(self.library, self.who, self.origin)
         return videos.retranscode(rows[0]["asset_id"], qualities=(quality,))
 
     def set_priority(self, job_id: str, priority: int, *, version: int | None = None) -> models.Job:
@@ -200,8 +202,9 @@ class Jobs:
         """Try every job again that failed with this code. Returns {job: tasks}."""
         self.who.need(Scope.WRITE)
         check_text(error_code, "the error code", 64)
+        who, note = self.who, audit.noting(self.who, "job.retry", self.origin)
         return operator.requeue_failed(
-            self.library.engine, error_code, step=step, owner=self.who.sees, by=self.who.name
+            self.library.engine, error_code, step=step, owner=who.sees, by=who.name, note=note
         )
 
     def _mine(self, job_id: str) -> str:

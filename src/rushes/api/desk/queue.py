@@ -6,9 +6,10 @@ from dataclasses import dataclass
 
 from rushes.api import models
 from rushes.api.models import Page
-from rushes.domain.person import Principal, Scope
+from rushes.domain.person import HERE, Origin, Principal, Scope
 from rushes.engine import operator
 from rushes.errors import NotFound
+from rushes.library import audit
 from rushes.library.library import Library
 from rushes.store import queue
 from rushes.store.database import Row, Transaction
@@ -18,6 +19,7 @@ from rushes.store.database import Row, Transaction
 class Queue:
     library: Library
     who: Principal
+    origin: Origin = HERE
 
     def list(self) -> Page[models.Kind]:
         """Return every kind that this program knows, or that the database holds."""
@@ -39,13 +41,15 @@ class Queue:
     def pause(self, kind: str, *, reason: str | None = None) -> models.Kind:
         """Claim no more tasks of a kind; those that run go on."""
         self.who.need(Scope.ADMIN)
-        operator.pause(self.library.engine, kind, by=self.who.name, reason=reason)
+        note = audit.noting(self.who, "kind.pause", self.origin)
+        operator.pause(self.library.engine, kind, by=self.who.name, reason=reason, note=note)
         return self._show(kind)
 
     def resume(self, kind: str) -> models.Kind:
         """Claim tasks of a kind again."""
         self.who.need(Scope.ADMIN)
-        was_paused = operator.resume(self.library.engine, kind, by=self.who.name)
+        note = audit.noting(self.who, "kind.resume", self.origin)
+        was_paused = operator.resume(self.library.engine, kind, by=self.who.name, note=note)
         if not was_paused and kind not in self.library.engine.kinds:
             raise NotFound(f"there is no kind {kind!r}", hint="rushes queue list shows them")
         return self._show(kind)

@@ -18,9 +18,9 @@ from rushes.api.models import Page
 from rushes.domain.artifact import name_of
 from rushes.domain.asset import Asset, AssetStatus
 from rushes.domain.graph import NORMAL
-from rushes.domain.person import Principal, Scope
+from rushes.domain.person import HERE, Origin, Principal, Scope
 from rushes.errors import Conflict, Invalid, NotFound
-from rushes.library import edit, retranscode, upload
+from rushes.library import audit, edit, retranscode, upload
 from rushes.library.library import Library
 from rushes.library.retranscode import Again
 from rushes.media.rendition import MASTER
@@ -34,6 +34,7 @@ PAGE = 200
 class Videos:
     library: Library
     who: Principal
+    origin: Origin = HERE
 
     def list(
         self,
@@ -124,7 +125,8 @@ class Videos:
 
     def delete(self, video_id: str) -> models.Deleted:
         """Hide a video and stop the job that works on it; it can be restored for a while."""
-        gone = edit.delete(self.library, self._mine(video_id), by=self.who.name)
+        note = audit.noting(self.who, "video.delete", self.origin)
+        gone = edit.delete(self.library, self._mine(video_id), by=self.who.name, note=note)
         return models.Deleted(
             **views.video_fields(gone.asset),
             purged_at=models.moment(gone.purged_at),
@@ -134,7 +136,8 @@ class Videos:
     def restore(self, video_id: str) -> models.Video:
         """Bring a deleted video back; `@last` is the newest one that was deleted."""
         found = self._last_deleted() if video_id == "@last" else self._mine(video_id)
-        return views.video(edit.restore(self.library, found))
+        note = audit.noting(self.who, "video.restore", self.origin)
+        return views.video(edit.restore(self.library, found, note=note))
 
     def retranscode(
         self,

@@ -12,7 +12,7 @@ from rushes.domain.person import HERE, Origin, Principal, Scope
 from rushes.domain.worker import Worker
 from rushes.engine import operator
 from rushes.engine.engine import Engine, millis
-from rushes.library import fleet
+from rushes.library import audit, fleet
 from rushes.library.library import Library
 from rushes.store import workers
 from rushes.store.database import Row, Transaction
@@ -43,15 +43,15 @@ class Workers:
 
     def drain(self, text: str) -> models.Worker:
         """Let a worker finish or hand back what it holds, and take nothing new."""
-        return self._change(text, operator.drain)
+        return self._change(text, operator.drain, "worker.drain")
 
     def disable(self, text: str) -> models.Worker:
         """Keep a worker from working until it is resumed, also when it starts again."""
-        return self._change(text, operator.disable)
+        return self._change(text, operator.disable, "worker.disable")
 
     def resume(self, text: str) -> models.Worker:
         """Let a drained or disabled worker work again."""
-        return self._change(text, operator.resume_worker)
+        return self._change(text, operator.resume_worker, "worker.resume")
 
     def invite(self, *, kinds: Sequence[str] = (), expires_in: int = 900) -> tokens.JoinToken:
         """Make a token with which one machine may join as a worker."""
@@ -81,9 +81,11 @@ class Workers:
         gone = fleet.revoke_key(self.library.db, self.who, name, key_id, origin=self.origin)
         return tokens.Revoked(key_ids=gone)
 
-    def _change(self, text: str, act: Callable[[Engine, str], None]) -> models.Worker:
+    def _change(
+        self, text: str, act: Callable[[Engine, str, operator.Note], None], action: str
+    ) -> models.Worker:
         worker_id = self.show(text).worker_id
-        act(self.library.engine, worker_id)
+        act(self.library.engine, worker_id, audit.noting(self.who, action, self.origin))
         return self.show(worker_id)
 
     def _view(self, found: Worker, now: int, held: Mapping[str, Sequence[Row]]) -> models.Worker:
