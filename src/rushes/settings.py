@@ -6,6 +6,7 @@ Numbers are seconds unless the name says otherwise.
 from __future__ import annotations
 
 import socket
+from ipaddress import IPv4Network, IPv6Network, ip_network
 from pathlib import Path
 from typing import Annotated, Self
 
@@ -107,6 +108,12 @@ class Settings(BaseSettings):
     root_path: str = Field(default="", pattern=r"^(/[^/?#\s]+)*$")
     """Where the server is mounted behind a proxy, such as `/rushes`."""
 
+    trusted_proxies: Names = ()
+    """Addresses or networks of proxies, separated by commas, that may say whose request it is.
+
+    By `X-Forwarded-For`, and by `X-Forwarded-Proto` whether it came by TLS. Unset: nobody may.
+    """
+
     sse_heartbeat: float = Field(default=30, gt=0, le=600)
     """Seconds between two signs of life on a stream of events."""
 
@@ -137,6 +144,7 @@ class Settings(BaseSettings):
     @field_validator(
         "worker_lanes",
         "worker_capabilities",
+        "trusted_proxies",
         "import_roots",
         "watch_folders",
         "stages",
@@ -156,6 +164,7 @@ class Settings(BaseSettings):
                 f"a third of lease ({self.lease:g} s): a late heartbeat would lose the task"
             )
         self.lanes()
+        self.proxies()
         return self
 
     @property
@@ -176,6 +185,13 @@ class Settings(BaseSettings):
                 raise ValueError(f"worker_lanes: {entry!r} does not give a number of slots")
             lanes[name] = int(slots) if slots else self.worker_slots
         return lanes
+
+    def proxies(self) -> tuple[IPv4Network | IPv6Network, ...]:
+        """Return the networks whose word is believed."""
+        try:
+            return tuple(ip_network(one) for one in self.trusted_proxies)
+        except ValueError as error:
+            raise ValueError(f"trusted_proxies: {error}") from error
 
 
 def load(**overrides: object) -> Settings:

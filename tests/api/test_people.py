@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import hashlib
+from contextlib import closing
+from pathlib import Path
 
 import pytest
 
 from rushes.api.throttle import WINDOW_S, Throttle
 from rushes.domain.person import LOCAL, Role, Scope
 from rushes.errors import TooMany
-from rushes.library import people, sessions
+from rushes.library import audit, people, sessions
 from rushes.library.people import NewUser
-from tests.api.house import House, Visitor
+from rushes.settings import Settings
+from tests.api.house import House, Visitor, open_house
 from tests.library.studio import Studio
 from tests.world import sql
 
@@ -64,6 +67,32 @@ def test_cookie_is_out_of_reach_for_scripts(page: Visitor):
 
     assert "httponly" in cookie
     assert "samesite=lax" in cookie
+
+
+@pytest.mark.parametrize(
+    "peer, address, name",
+    [
+        ("10.0.0.1", "1.2.3.4", "__Host-rushes"),
+        ("10.0.1.1", "10.0.1.1", "rushes"),
+        ("testclient", "testclient", "rushes"),
+    ],
+)
+def test_trusted_proxy_alone_says_whose_request_it_is_and_that_it_came_by_tls(
+    studio: Studio, tmp_path: Path, peer: str, address: str, name: str
+):
+    """B-HTTP-15: what a client added itself comes before what the proxies added."""
+    people.add_user(studio.db, LOCAL, NewUser(name="ann", role=Role.USER, password=PASSWORD))
+    told = {"X-Forwarded-For": "6.6.6.6, 1.2.3.4, fd00::7", "X-Forwarded-Proto": "https"}
+    settings = Settings(data=tmp_path, trusted_proxies=("10.0.0.1", "fd00::/64"))
+    house, notifier = open_house(studio, settings)
+
+    with closing(notifier):
+        browser = Visitor(house.application, client=(peer, 4000), headers=told)
+        login = browser.post("/api/login", json={"name": "ann", "password": PASSWORD})
+
+    cookie = login.headers["set-cookie"]
+    assert (cookie.partition("=")[0], "Secure" in cookie) == (name, name != "rushes")
+    assert audit.page(studio.db)[0].address == address
 
 
 def test_wrong_password_and_unknown_name_are_one_answer(page: Visitor):

@@ -10,6 +10,7 @@ from rushes import __version__
 from rushes.api import errors, limits
 from rushes.api.context import Context
 from rushes.api.media import FastPath
+from rushes.api.proxied import Proxied
 from rushes.api.routers import (
     clips,
     events,
@@ -73,7 +74,8 @@ def build(context: Context) -> FastAPI:
     errors.install(app)
     app.add_middleware(limits.Limits)
     app.middleware("http")(_identify)
-    app.add_middleware(FastPath)  # the outermost: it answers with headers of its own
+    app.add_middleware(FastPath)  # it answers with headers of its own
+    app.add_middleware(Proxied, trusted=context.settings.proxies())  # the outermost
     return app
 
 
