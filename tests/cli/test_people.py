@@ -8,13 +8,16 @@ import pty
 import sqlite3
 import subprocess
 import sys
+from collections.abc import Callable
+from pathlib import Path
 
 import pytest
 
 from rushes.errors import Unauthenticated
-from rushes.library import audit, sessions
+from rushes.library import audit, keys, sessions
 from rushes.library.keys import check_key
 from tests.cli.conftest import Cli
+from tests.client.server import Served
 from tests.world import World
 
 PASSWORD = "correct horse battery"
@@ -34,7 +37,7 @@ def test_user_is_added_by_a_line_of_standard_input(cli: Cli, world: World):
 
     [told] = cli("users", "list", "--json").json["items"]
     assert (added.code, added.out) == (0, "Ann is added\n")
-    assert (told["name"], told["role"], told["status"]) == ("Ann", "user", "active")
+    assert (told["name"], told["role"], told["disabled_at"]) == ("Ann", "user", None)
     assert told["has_password"] is True
     assert sessions.log_in(world.db, "ann", PASSWORD).session.principal.owner == told["user_id"]
 
@@ -55,7 +58,7 @@ def test_user_is_disabled_and_enabled(cli: Cli, world: World):
     cli("users", "add", "ann")
 
     assert cli("users", "disable", "ANN").out == "ann is disabled\n"
-    assert cli("users", "disable", "ann", "--json").json["status"] == "disabled"
+    assert cli("users", "disable", "ann", "--json").json["disabled_at"] is not None
     assert cli("users", "enable", "ann").out == "ann is active\n"
 
 
@@ -82,6 +85,35 @@ def test_new_password_ends_sessions(cli: Cli, world: World, monkeypatch: pytest.
     with pytest.raises(Unauthenticated):
         sessions.log_in(world.db, "ann", PASSWORD)
     assert sessions.log_in(world.db, "ann", "another long password").token
+
+
+def test_people_of_a_server_are_let_in_and_kept_out_there(
+    cli: Cli, world: World, server: Callable[[], Served], monkeypatch: pytest.MonkeyPatch
+):
+    """By whoever has the key of its first run; this machine's own library stays as it is."""
+    at, first = ("--server", server().url, "--key"), keys.first_admin(world.db)
+    monkeypatch.setenv("RUSHES_DATABASE_URL", f"sqlite:///{Path.cwd()}/mine.db")
+    cli("db", "upgrade")
+
+    added = cli(*at, first, "users", "add", "ann")
+    key = cli(*at, first, "keys", "create", "ci", "--user", "ann", "--days", "2").out.strip()
+    type_in(monkeypatch, "another long password")
+    changed = cli(*at, first, "users", "password", "ann")
+    seen = cli(*at, key, "keys", "list", "--json").json["items"]
+    disabled = cli(*at, first, "users", "disable", "ann")
+    refused = cli(*at, key, "keys", "list")
+    enabled = cli(*at, first, "users", "enable", "ann")
+    revoked = cli(*at, first, "keys", "revoke", seen[0]["key_id"])
+
+    told = [one.out for one in (added, changed, disabled, enabled)]
+    assert told == [
+        *("ann is added\n", "ann has a new password\n"),
+        *("ann is disabled\n", "ann is active\n"),
+    ]
+    assert [(one["name"], one["user"], one["scopes"]) for one in seen] == [("ci", "ann", ["read"])]
+    assert (refused.code, revoked.code, check_key(world.db, key)) == (4, 0, None)
+    assert cli(*at, first, "users", "list").out.split()[5:8] == ["ann", "user", "active"]
+    assert cli("users", "list").out == "no users\n"
 
 
 @pytest.mark.parametrize(

@@ -39,6 +39,7 @@ COMMANDS = (
     "text READY",
     "workers list",
     "queue list",
+    "users list",
 )
 HERE_ONLY = (
     "db upgrade",
@@ -50,8 +51,6 @@ HERE_ONLY = (
     "demo engine",
     "config show",
     "config check",
-    "users list",
-    "keys list",
 )
 
 

@@ -9,7 +9,6 @@ import pytest
 
 from rushes.api import models, views
 from rushes.cli import config, output
-from rushes.cli import views as times
 from rushes.domain.graph import Step
 from rushes.domain.job import Job
 from tests.world import World
@@ -133,7 +132,7 @@ def test_killed_job_tells_by_whom_when_why_and_how_far_it_was(world: World, by: 
     }
 
 
-@pytest.mark.parametrize("module", [views, models, times, output, config], ids=lambda m: m.__name__)
+@pytest.mark.parametrize("module", [views, models, output, config], ids=lambda m: m.__name__)
 def test_examples_hold(module):
     assert doctest.testmod(module).failed == 0
 

@@ -68,6 +68,7 @@ QUESTIONS: dict[str, Question] = {
     "workers.list": lambda c, *_: c.workers.list(),
     "workers.show": lambda c, *_: c.workers.show("hands"),
     "queue.list": lambda c, *_: c.queue.list(),
+    "users.list": lambda c, *_: c.users.list(),
 }
 
 

@@ -6,12 +6,17 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from rushes.cli.connection import AsJson, connect, person
-from rushes.cli.output import duration, note, printable, say, say_json, table
+from rushes.cli.connection import AsJson, reach
+from rushes.cli.output import between, duration, note, now, printable, say, say_json, table
+from rushes.errors import Unavailable
 from rushes.library.wishes import parts
 
 if TYPE_CHECKING:
-    from rushes.domain.person import Key
+    from datetime import datetime
+
+    from rushes.api.people import KeyView
+
+DAY_S = 86_400
 
 app = typer.Typer(help="See keys, create and revoke them.", no_args_is_help=True)
 
@@ -27,46 +32,39 @@ def create(
         int | None, typer.Option(min=1, max=3650, metavar="N", help="It ends after so many days.")
     ] = None,
     user: Annotated[
-        str | None, typer.Option(metavar="NAME", help="The user it is for; else this machine.")
+        str | None, typer.Option(metavar="NAME", help="The user it is for; else whoever makes it.")
     ] = None,
     as_json: AsJson = False,
 ) -> None:
     """Create a key and print it: it is shown this once."""
-    from datetime import timedelta
-
     from rushes.domain.person import parse_scopes
-    from rushes.library import keys
-    from rushes.library.keys import KeyRequest
 
-    wanted = KeyRequest(
-        name=name,
-        scopes=parse_scopes(parts(scopes)),
-        user=user,
-        lifetime=None if days is None else timedelta(days=days),
-    )
-    with connect(ctx) as rushes:
-        made = keys.create_key(rushes.db, person(), wanted)
+    wanted, expires_in = parse_scopes(parts(scopes)), None if days is None else days * DAY_S
+    with reach(ctx) as rushes:
+        made = rushes.keys.create(name, scopes=wanted, user=user, expires_in=expires_in)
     if as_json:
-        say_json({**key_view(made.key), "key": made.text})
+        say_json(made)
         return
-    say(made.text)
+    if made.key is None:
+        raise Unavailable(
+            f"key {made.key_id} was made, but the answer that had it was lost",
+            hint=f"rushes keys revoke {made.key_id}, and make another",
+        )
+    say(made.key)
     note("keep it in a safe place: it is not shown again")
 
 
 @app.command("list")
 def list_keys(ctx: typer.Context, as_json: AsJson = False) -> None:
     """List keys that are not revoked, newest first."""
-    from rushes.cli.reading import clock
-    from rushes.library import keys
-
-    with connect(ctx) as rushes:
-        found = keys.list_keys(rushes.db, person())
-        now = rushes.db.read(clock)
+    with reach(ctx) as rushes:
+        page = rushes.keys.list()
     if as_json:
-        say_json({"items": [key_view(key) for key in found], "next_cursor": None})
+        say_json(page)
         return
-    headers = ("id", "kind", "name", "user", "scopes", "used", "ends")
-    say(*(table(headers, [_row(key, now) for key in found]) if found else ["no keys"]))
+    headers, at = ("id", "kind", "name", "user", "scopes", "used", "ends"), now()
+    rows = [_row(key, at) for key in page.items]
+    say(*(table(headers, rows) if rows else ["no keys"]))
 
 
 @app.command()
@@ -78,46 +76,27 @@ def revoke(
     as_json: AsJson = False,
 ) -> None:
     """End a key, at once."""
-    from rushes.library import keys
-
-    with connect(ctx) as rushes:
-        key = keys.revoke_key(rushes.db, person(), key_id)
+    with reach(ctx) as rushes:
+        key = rushes.keys.revoke(key_id)
     if as_json:
-        say_json(key_view(key))
+        say_json(key)
     else:
-        say(f"key {key.id} ({printable(key.name)}) is revoked")
+        say(f"key {key.key_id} ({printable(key.name)}) is revoked")
 
 
-def key_view(key: Key) -> dict[str, object]:
-    """Return what a caller is told of a key."""
-    from rushes.cli.views import rfc3339
-
-    return {
-        "key_id": key.id,
-        "kind": key.kind,
-        "name": key.name,
-        "user": key.user,
-        "scopes": sorted(key.scopes),
-        "created_at": rfc3339(key.created_at),
-        "expires_at": rfc3339(key.expires_at),
-        "last_used_at": rfc3339(key.used_at),
-        "revoked_at": rfc3339(key.revoked_at),
-    }
-
-
-def _row(key: Key, now: int) -> tuple[object, ...]:
+def _row(key: KeyView, at: datetime) -> tuple[object, ...]:
     return (
-        key.id,
+        key.key_id,
         key.kind,
         printable(key.name),
         printable(key.user or ""),
         ",".join(sorted(key.scopes)),
-        "never" if key.used_at is None else f"{duration(now - key.used_at)} ago",
-        _end(key, now),
+        "never" if key.used_at is None else f"{duration(between(key.used_at, at))} ago",
+        _end(key, at),
     )
 
 
-def _end(key: Key, now: int) -> str:
+def _end(key: KeyView, at: datetime) -> str:
     if key.expires_at is None:
         return "never"
-    return "ended" if key.expires_at <= now else f"in {duration(key.expires_at - now)}"
+    return "ended" if key.expires_at <= at else f"in {duration(between(at, key.expires_at))}"

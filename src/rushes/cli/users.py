@@ -3,18 +3,16 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from rushes.cli.connection import AsJson, connect, person
-from rushes.cli.output import duration, printable, say, say_json, table
+from rushes.cli.connection import AsJson, reach
+from rushes.cli.output import between, duration, now, printable, say, say_json, table
 from rushes.errors import Invalid
 
 if TYPE_CHECKING:
-    from rushes.domain.person import Principal, User
-    from rushes.store.database import Database
+    from rushes.api.people import UserView
 
 Name = Annotated[str, typer.Argument(metavar="NAME", help="The user's name, or their id.")]
 
@@ -38,41 +36,32 @@ def add(
     The password is asked for on the terminal, or read from the first line of standard input.
     """
     from rushes.domain.person import Role, check_name
-    from rushes.library import people
-    from rushes.library.people import NewUser
 
     check_name(name, "the name")
-    wanted = NewUser(
-        name=name,
-        role=Role.ADMIN if admin else Role.USER,
-        password=None if no_password else _ask_password(),
-    )
-    with connect(ctx) as rushes:
-        user = people.add_user(rushes.db, person(), wanted)
+    given = None if no_password else _ask_password()
+    with reach(ctx) as rushes:
+        user = rushes.users.add(name, role=Role.ADMIN if admin else Role.USER, password=given)
     _tell(user, f"{user.name} is added", as_json)
 
 
 @app.command("list")
 def list_users(ctx: typer.Context, as_json: AsJson = False) -> None:
     """List users by name."""
-    from rushes.cli.reading import clock
-    from rushes.library import people
-
-    with connect(ctx) as rushes:
-        found = people.list_users(rushes.db, person())
-        now = rushes.db.read(clock)
+    with reach(ctx) as rushes:
+        page = rushes.users.list()
     if as_json:
-        say_json({"items": [user_view(user) for user in found], "next_cursor": None})
+        say_json(page)
         return
+    at = now()
     rows = [
         (
             printable(user.name),
             user.role,
             status_of(user),
             "yes" if user.has_password else "no",
-            f"{duration(now - user.created_at)} ago",
+            f"{duration(between(user.created_at, at))} ago",
         )
-        for user in found
+        for user in page.items
     ]
     say(*(table(("user", "role", "status", "password", "added"), rows) if rows else ["no users"]))
 
@@ -83,17 +72,17 @@ def disable(ctx: typer.Context, name: Name, as_json: AsJson = False) -> None:
 
     Their sessions end; their keys work again once they are enabled.
     """
-    from rushes.library import people
-
-    _change(ctx, name, people.disable, as_json)
+    with reach(ctx) as rushes:
+        user = rushes.users.disable(name)
+    _tell(user, f"{user.name} is {status_of(user)}", as_json)
 
 
 @app.command()
 def enable(ctx: typer.Context, name: Name, as_json: AsJson = False) -> None:
     """Let a disabled user in again."""
-    from rushes.library import people
-
-    _change(ctx, name, people.enable, as_json)
+    with reach(ctx) as rushes:
+        user = rushes.users.enable(name)
+    _tell(user, f"{user.name} is {status_of(user)}", as_json)
 
 
 @app.command()
@@ -102,48 +91,18 @@ def password(ctx: typer.Context, name: Name, as_json: AsJson = False) -> None:
 
     It is asked for on the terminal, or read from the first line of standard input.
     """
-    from rushes.library import people
-    from rushes.library.people import NewPassword
-    from rushes.store.people import find_user
-
-    by = person()
-    with connect(ctx) as rushes:
-        known = rushes.db.read(lambda tx: find_user(tx, name, by))
-        wanted = NewPassword(user=known.id, password=_ask_password())
-        user = people.set_password(rushes.db, by, wanted)
+    with reach(ctx) as rushes:
+        user = rushes.users.set_password(name, _ask_password())
     _tell(user, f"{user.name} has a new password", as_json)
 
 
-def user_view(user: User) -> dict[str, object]:
-    """Return what a caller is told of a user."""
-    from rushes.cli.views import rfc3339
-
-    return {
-        "user_id": user.id,
-        "name": user.name,
-        "role": user.role,
-        "status": status_of(user),
-        "has_password": user.has_password,
-        "created_at": rfc3339(user.created_at),
-        "disabled_at": rfc3339(user.disabled_at),
-    }
-
-
-def status_of(user: User) -> str:
+def status_of(user: UserView) -> str:
     return "active" if user.disabled_at is None else "disabled"
 
 
-def _change(
-    ctx: typer.Context, name: str, act: Callable[[Database, Principal, str], User], as_json: bool
-) -> None:
-    with connect(ctx) as rushes:
-        user = act(rushes.db, person(), name)
-    _tell(user, f"{user.name} is {status_of(user)}", as_json)
-
-
-def _tell(user: User, line: str, as_json: bool) -> None:
+def _tell(user: UserView, line: str, as_json: bool) -> None:
     if as_json:
-        say_json(user_view(user))
+        say_json(user)
     else:
         say(printable(line))
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Self, Unpack
 from rushes.api import models
 from rushes.api.desk import clips as desk_clips
 from rushes.api.desk import jobs as desk_jobs
+from rushes.api.desk import people as desk_people
 from rushes.api.desk import queue as desk_queue
 from rushes.api.desk import search as desk_search
 from rushes.api.desk import subtitles as desk_subtitles
@@ -20,7 +21,17 @@ from rushes.domain.person import LOCAL, Principal, Scope
 
 if TYPE_CHECKING:
     from rushes.app import App
-    from rushes.client.protocol import Clips, Jobs, Queue, Search, Subtitles, Videos, Workers
+    from rushes.client.protocol import (
+        Clips,
+        Jobs,
+        Keys,
+        Queue,
+        Search,
+        Subtitles,
+        Users,
+        Videos,
+        Workers,
+    )
     from rushes.library.library import Library
     from rushes.wire.http import Http
 
@@ -46,6 +57,8 @@ class Client:
     queue: Queue
     search: Search
     subtitles: Subtitles
+    users: Users
+    keys: Keys
 
     def __init__(
         self, server: str | None = None, *, key: str | None = None, data: Path | str | None = None
@@ -95,9 +108,11 @@ class Client:
         self.queue = desk_queue.Queue(library, who)
         self.search = desk_search.Search(library, who)
         self.subtitles = desk_subtitles.Subtitles(library, who)
+        self.users = desk_people.Users(library, who)
+        self.keys = desk_people.Keys(library, who)
 
     def _call(self, server: str, key: str | None) -> None:
-        from rushes.client import clips, far_search, remote
+        from rushes.client import clips, far_search, people, remote
         from rushes.wire.http import Http
 
         self._http = http = Http(server, key)
@@ -109,6 +124,8 @@ class Client:
         self.queue = remote.Queue(http)
         self.search = far_search.Search(http)
         self.subtitles = far_search.Subtitles(http)
+        self.users = people.Users(http)
+        self.keys = people.Keys(http)
 
 
 class _Videos(desk_videos.Videos):

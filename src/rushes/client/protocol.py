@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Protocol, Unpack
 
@@ -12,9 +12,11 @@ from rushes.api.desk.search import Where
 from rushes.api.desk.wishes import ClipWishes, Told, Wishes
 from rushes.api.findings import Found, Heatmap, Suggestions, Track
 from rushes.api.models import Page
+from rushes.api.people import KeyView, MadeKey, UserView
 from rushes.api.sight import Sight
 from rushes.client.job import Job
 from rushes.domain.job import Status
+from rushes.domain.person import Role, Scope
 
 
 class Jobs(Protocol):
@@ -130,3 +132,26 @@ class Queue(Protocol):
     def list(self) -> Page[models.Kind]: ...
     def pause(self, kind: str, *, reason: str | None = None) -> models.Kind: ...
     def resume(self, kind: str) -> models.Kind: ...
+
+
+class Users(Protocol):
+    def list(self) -> Page[UserView]: ...
+    def add(
+        self, name: str, *, role: Role = Role.USER, password: str | None = None
+    ) -> UserView: ...
+    def disable(self, user: str) -> UserView: ...
+    def enable(self, user: str) -> UserView: ...
+    def set_password(self, user: str, password: str, *, current: str | None = None) -> UserView: ...
+
+
+class Keys(Protocol):
+    def list(self) -> Page[KeyView]: ...
+    def create(
+        self,
+        name: str,
+        *,
+        scopes: Collection[Scope],
+        user: str | None = None,
+        expires_in: int | None = None,
+    ) -> MadeKey: ...
+    def revoke(self, key_id: str) -> KeyView: ...

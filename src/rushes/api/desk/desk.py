@@ -11,6 +11,7 @@ from functools import cached_property
 
 from rushes.api.desk.clips import Clips
 from rushes.api.desk.jobs import Jobs
+from rushes.api.desk.people import Keys, Users
 from rushes.api.desk.queue import Queue
 from rushes.api.desk.search import Search
 from rushes.api.desk.subtitles import Subtitles
@@ -53,3 +54,11 @@ class Desk:
     @cached_property
     def subtitles(self) -> Subtitles:
         return Subtitles(self.library, self.who)
+
+    @cached_property
+    def users(self) -> Users:
+        return Users(self.library, self.who, self.origin)
+
+    @cached_property
+    def keys(self) -> Keys:
+        return Keys(self.library, self.who, self.origin)

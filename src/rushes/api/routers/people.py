@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from datetime import timedelta
 from typing import Annotated
 
 from fastapi import APIRouter, Query, Request, Response
@@ -10,13 +9,12 @@ from pydantic import Field, SecretStr
 
 from rushes.api import models
 from rushes.api.auth import COOKIE, SECURE_COOKIE, token_of
-from rushes.api.context import From, Here, Who
+from rushes.api.context import AtDesk, From, Here, Who
 from rushes.api.idempotency import Once
+from rushes.api.people import KeyView, MadeKey, UserView
 from rushes.api.routers.jobs import LARGEST, Body, Limit
-from rushes.domain.person import Key, Principal, Role, Scope, Session, User
-from rushes.library import audit, keys, people, sessions
-from rushes.library.keys import KeyRequest
-from rushes.library.people import NewPassword, NewUser
+from rushes.domain.person import Principal, Role, Scope, Session
+from rushes.library import audit, sessions
 from rushes.library.sessions import Login
 
 router = APIRouter(tags=["people"])
@@ -59,33 +57,6 @@ class Me(models.Model):
     owner: str
     scopes: list[Scope]
     csrf: str | None = None
-
-
-class KeyView(models.Model):
-    key_id: str
-    kind: str
-    name: str
-    user: str | None
-    scopes: list[Scope]
-    created_at: models.Time
-    expires_at: models.Time | None
-    used_at: models.Time | None
-    revoked_at: models.Time | None
-
-
-class MadeKey(KeyView):
-    """`key` is shown this once; the same request sent again finds null."""
-
-    key: str | None
-
-
-class UserView(models.Model):
-    user_id: str
-    name: str
-    role: Role
-    has_password: bool
-    created_at: models.Time
-    disabled_at: models.Time | None
 
 
 class SessionView(models.Model):
@@ -163,68 +134,60 @@ def end_session(here: Here, who: Who, origin: From, session_id: str) -> Response
 
 
 @router.get("/keys")
-def list_keys(here: Here, who: Who) -> models.Page[KeyView]:
+def list_keys(desk: AtDesk) -> models.Page[KeyView]:
     """List one's own keys; an admin sees everybody's."""
-    return models.Page(items=[_key(one) for one in keys.list_keys(here.library.db, who)])
+    return desk.keys.list()
 
 
 @router.post("/keys", status_code=201)
-def create_key(here: Here, who: Who, origin: From, once: Once, body: NewKeyBody) -> MadeKey:
+def create_key(desk: AtDesk, once: Once, body: NewKeyBody) -> MadeKey:
     """Make a key that may do no more than its maker. It is shown this once."""
-    lifetime = timedelta(seconds=body.expires_in) if body.expires_in else None
-    wanted = KeyRequest(
-        name=body.name, scopes=frozenset(body.scopes), user=body.user, lifetime=lifetime
-    )
 
     def work() -> MadeKey:
-        made = keys.create_key(here.library.db, who, wanted, origin=origin)
-        return MadeKey(**_key(made.key).model_dump(), key=made.text)
+        return desk.keys.create(
+            body.name, scopes=body.scopes, user=body.user, expires_in=body.expires_in
+        )
 
     return once(work, secret=frozenset({"key"}))
 
 
 @router.delete("/keys/{key_id}")
-def revoke_key(here: Here, who: Who, origin: From, key_id: str) -> KeyView:
+def revoke_key(desk: AtDesk, key_id: str) -> KeyView:
     """End a key at once."""
-    return _key(keys.revoke_key(here.library.db, who, key_id, origin=origin))
+    return desk.keys.revoke(key_id)
 
 
 @router.get("/users")
-def list_users(here: Here, who: Who) -> models.Page[UserView]:
+def list_users(desk: AtDesk) -> models.Page[UserView]:
     """List the people of this installation."""
-    return models.Page(items=[_user(one) for one in people.list_users(here.library.db, who)])
+    return desk.users.list()
 
 
 @router.post("/users", status_code=201)
-def add_user(here: Here, who: Who, origin: From, once: Once, body: NewUserBody) -> UserView:
+def add_user(desk: AtDesk, once: Once, body: NewUserBody) -> UserView:
     """Let somebody in."""
     password = body.password.get_secret_value() if body.password else None
-    wanted = NewUser(name=body.name, role=body.role, password=password)
     asked = once.about(f"{body.role} {body.name}")
-    return asked(lambda: _user(people.add_user(here.library.db, who, wanted, origin=origin)))
+    return asked(lambda: desk.users.add(body.name, role=body.role, password=password))
 
 
 @router.post("/users/{user}/disable")
-def disable_user(here: Here, who: Who, origin: From, once: Once, user: str) -> UserView:
+def disable_user(desk: AtDesk, once: Once, user: str) -> UserView:
     """Keep somebody out, at once."""
-    return once(lambda: _user(people.disable(here.library.db, who, user, origin=origin)))
+    return once(lambda: desk.users.disable(user))
 
 
 @router.post("/users/{user}/enable")
-def enable_user(here: Here, who: Who, origin: From, once: Once, user: str) -> UserView:
+def enable_user(desk: AtDesk, once: Once, user: str) -> UserView:
     """Let somebody in again."""
-    return once(lambda: _user(people.enable(here.library.db, who, user, origin=origin)))
+    return once(lambda: desk.users.enable(user))
 
 
 @router.put("/users/{user}/password")
-def set_password(here: Here, who: Who, origin: From, user: str, body: PasswordBody) -> UserView:
+def set_password(desk: AtDesk, user: str, body: PasswordBody) -> UserView:
     """Change a password; all other sessions of that person end."""
-    wanted = NewPassword(
-        user=user,
-        password=body.password.get_secret_value(),
-        current=body.current.get_secret_value() if body.current else None,
-    )
-    return _user(people.set_password(here.library.db, who, wanted, origin=origin))
+    current = body.current.get_secret_value() if body.current else None
+    return desk.users.set_password(user, body.password.get_secret_value(), current=current)
 
 
 @router.get("/audit")
@@ -251,17 +214,6 @@ def _enter(login: Login, request: Request, response: Response) -> Me:
 
 def _me(who: Principal, csrf: str | None) -> Me:
     return Me(name=who.name, owner=who.owner, scopes=sorted(who.scopes), csrf=csrf)
-
-
-def _key(found: Key) -> KeyView:
-    same = ("kind", "name", "user", "created_at", "expires_at", "used_at", "revoked_at")
-    values = {name: getattr(found, name) for name in same}
-    return KeyView(**values, key_id=found.id, scopes=sorted(found.scopes))
-
-
-def _user(found: User) -> UserView:
-    same = ("name", "role", "has_password", "created_at", "disabled_at")
-    return UserView(**{name: getattr(found, name) for name in same}, user_id=found.id)
 
 
 def _session(found: Session, this: str | None) -> SessionView:
