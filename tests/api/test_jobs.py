@@ -7,7 +7,7 @@ import pytest
 from rushes.domain.failure import failure
 from rushes.domain.outcome import Failed
 from rushes.engine.complete import report
-from tests.api.house import Visitor
+from tests.api.house import House, Visitor
 from tests.library.studio import Studio
 
 JSON = {"Content-Type": "application/json"}
@@ -164,6 +164,34 @@ def test_history_logs_and_reasons_of_a_job(admin: Visitor, film: str):
     assert {"job.started", "task.claimed", "task.done"} <= set(types)
     assert all(reason["count"] >= 1 for reason in reasons)
     assert admin.json("GET", f"/api/jobs/{film}/logs")["items"] == []
+
+
+def test_log_tells_where_files_are_to_admins_only(house: House, studio: Studio):
+    """Its owner sees each command and what it said, with the names of the files."""
+    user = house.user("ann")
+    job_id = studio.add(owner=user.id).job_id
+    held = studio.take("probe")
+    ran = {
+        "task_id": held.id,
+        "epoch": held.epoch,
+        "type": "ffprobe",
+        "command": '["ffprobe", "-i", "file:/srv/o/7/a.mp4"]',
+        "started_at": 1,
+        "duration_ms": 1,
+        "exit_code": 1,
+        "stdout": "",
+        "stderr": "/srv/o/7/a.mp4: cut",
+        "error": None,
+    }
+    studio.db.transact(lambda tx: tx.run("add_executions", executions=[ran]))
+
+    seen, hers = (
+        visitor.json("GET", f"/api/jobs/{job_id}/logs")["items"][0]
+        for visitor in (house.admin, house.visitor(house.key(user)))
+    )
+
+    assert seen["command"][-1] == "file:/srv/o/7/a.mp4"
+    assert (hers["command"], hers["stderr"]) == (["ffprobe", "-i", "file:a.mp4"], "a.mp4: cut")
 
 
 @pytest.mark.parametrize(

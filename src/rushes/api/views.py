@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
@@ -17,6 +18,9 @@ from rushes.domain.waiting import Waiting
 from rushes.domain.worker import Worker, presence
 
 Fields = dict[str, Any]
+
+FOLDERS = re.compile(r"""(?<![\w.~/])/(?:[^/\s"']+/)+""")
+"""The beginning of a path from the root, up to the last name."""
 
 SAME_OF_JOB = (
     *("status", "label", "owner", "priority", "created_at", "updated_at", "started_at"),
@@ -186,6 +190,23 @@ def execution(row: Mapping[str, Any]) -> Fields:
     """Return a program that a stage ran; `program` is what the stage calls it."""
     started = _text(row["started_at"])
     return {**row, "type": "execution", "program": row["type"], "started_at": started}
+
+
+def without_places(value: Any) -> Any:
+    """Return what was logged with the names of files, and not the folders of the machine.
+
+    >>> without_places(
+    ...     {"command": ["-i", "file:/srv/objects/7/a.mp4", "30000/1001"], "exit_code": 1}
+    ... )
+    {'command': ['-i', 'file:a.mp4', '30000/1001'], 'exit_code': 1}
+    """
+    if isinstance(value, str):
+        return FOLDERS.sub("", value)
+    if isinstance(value, list):
+        return [without_places(one) for one in value]
+    if isinstance(value, dict):
+        return {name: without_places(one) for name, one in value.items()}
+    return value
 
 
 def worker(

@@ -130,7 +130,8 @@ class Jobs:
     ) -> Sequence[dict[str, Any]]:
         """Return what the stages wrote and the programs they ran, oldest first.
 
-        Of a job, or of one task of it; of each sort only the `last` ones.
+        Of a job, or of one task of it; of each sort only the `last` ones. Where the files of a
+        machine are is for its own people only.
         """
         self.who.need(Scope.READ)
 
@@ -139,7 +140,8 @@ class Jobs:
             written = tasks.logs(tx, found, task_id=task, last=last)
             ran = tasks.executions(tx, found, task_id=task, last=last)
             lines = [*map(views.log, written), *map(views.execution, ran)]
-            return sorted(lines, key=lambda line: str(line.get("at") or line.get("started_at")))
+            told = lines if self.who.may(Scope.ADMIN) else map(views.without_places, lines)
+            return sorted(told, key=lambda line: str(line.get("at") or line.get("started_at")))
 
         return self.library.db.read(work)
 
