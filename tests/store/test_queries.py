@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import re
 import sqlite3
+from pathlib import Path
 
 import psycopg
 import pytest
 
+import rushes
 from rushes.errors import Invalid
 from rushes.store.database import Database
 from rushes.store.queries import Dialect, load, parse, script
@@ -96,6 +98,15 @@ def test_migration_is_split_at_semicolons_that_end_a_line():
         "CREATE TABLE a (x text DEFAULT ';' )",
         "CREATE TABLE b (y text)",
     ]
+
+
+def test_every_statement_is_used():
+    """By its name in quotes; those that remove the rows of a video are put together."""
+    code = "".join(path.read_text() for path in Path(rushes.__file__).parent.rglob("*.py"))
+
+    unused = [name for name in load("sqlite") if f'"{name}"' not in code]
+
+    assert [name for name in unused if not name.startswith("purge_")] == []
 
 
 def test_both_dialects_have_the_same_statements():

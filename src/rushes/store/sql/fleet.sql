@@ -37,9 +37,6 @@ SELECT id, name, scopes AS kinds, created_at, expires_at, used_at, revoked_at
    AND revoked_at IS NULL
  ORDER BY created_at DESC, id
 
--- name: worker_key_names
-SELECT DISTINCT name FROM keys WHERE kind = 'worker'
-
 -- name: enlist
 -- A worker that has registered and not started yet. One that is known stays as it is.
 INSERT INTO workers (id, name, owner, type, mode, hostname, version, lanes, offers, capabilities, kinds, metadata,
