@@ -41,6 +41,13 @@ def test_machine_joins_with_the_line_that_was_printed(
     assert "far" in cli("workers", "show", "far").out
 
 
+def test_invitation_says_how_long_it_is_good(cli: Cli, sqlite_url: str):
+    cli("db", "upgrade")
+
+    assert cli("workers", "invite").out.startswith("on the new machine, within 15 min:\n")
+    assert "within 2 h:" in cli("workers", "invite", "--minutes", "120").out
+
+
 def test_machine_leaves_and_forgets_its_key(cli: Cli, server: Callable[[], Served], tmp_path: Path):
     cli("worker", "join", server().url, "--token", token(cli))
 

@@ -96,7 +96,7 @@ def invite(
     if as_json:
         say_json(made)
     else:
-        say("on the new machine, within " + duration(made.expires_in) + ":")
+        say("on the new machine, within " + duration(1000 * made.expires_in) + ":")
         say(f"   rushes worker join URL --token {made.token}")
 
 
