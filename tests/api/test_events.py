@@ -31,7 +31,7 @@ from tests.library.studio import Studio
 from tests.waiting import until
 from tests.world import World, quieten, sql
 
-CUTS, FEWER, WRITERS = 200, 30, 4
+CUTS, FEWER, WRITERS = 200, 30, 8
 
 
 @pytest.fixture
@@ -62,7 +62,7 @@ def place(studio: Studio, loop: asyncio.AbstractEventLoop) -> Iterator[Stage]:
 def test_reader_cut_off_again_and_again_misses_nothing_and_gets_nothing_twice(
     world: World, studio: Studio, loop: asyncio.AbstractEventLoop, in_company: bool
 ):
-    """000-126: four writers; on PostgreSQL two hundred cuts, at any byte.
+    """000-126: eight writers; on PostgreSQL two hundred cuts, at any byte.
 
     Alone, a reader comes back to a new ring and reads from the database; in the company of one who
     stays, it goes on from the ring.
