@@ -58,7 +58,7 @@ def test_task_of_a_worker_that_stays_away_is_recovered_after_the_grace(world: Wo
 
 
 def test_process_that_restarts_in_a_loop_cannot_postpone_recovery(world: World, claim: Claim):
-    """000-092 (C74, D17): the grace is in the database, and is granted once."""
+    """000-092 (C74, D17), F-API-6: the grace is in the database, and is granted once."""
     world.tick(timedelta(hours=1))
     passes = []
     for _ in range(6):
