@@ -52,6 +52,16 @@ def test_film_in_parts_becomes_a_video(admin: Visitor, studio: Studio):
     assert admin.json("GET", place)["job_id"] == last.headers["rushes-job"]
 
 
+def test_upload_tells_what_was_said_about_it(admin: Visitor):
+    """Word for word, as tus 1.0 demands; and nothing where nothing was said."""
+    told = {"filename": "day.mp4", "filetype": "video/mp4", "title": "A day"}
+    said, silent = begin(admin, **told), begin(admin)
+
+    again = admin.head(said, headers=TUS).headers["upload-metadata"]
+    assert {"Upload-Metadata": again} == metadata(**told)
+    assert "upload-metadata" not in admin.head(silent, headers=TUS).headers
+
+
 def test_first_bytes_may_come_with_the_creation(admin: Visitor):
     answer = admin.post(
         "/api/uploads", headers={**OFFSETS, "Upload-Length": str(len(FILM))}, content=FILM

@@ -41,7 +41,10 @@ SHA256 = re.compile(r"[0-9a-f]{64}")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Wish:
-    """What a person says about a film before it is here; `sha256` is what it must have."""
+    """What a person says about a film before it is here; `sha256` is what it must have.
+
+    `metadata` is the same as a client wrote it. Two ways to write it are one wish.
+    """
 
     size: int = 0
     filename: str | None = None
@@ -52,6 +55,7 @@ class Wish:
     sha256: str | None = None
     duplicate: Literal["refuse", "allow"] = "refuse"
     idempotency_key: str | None = None
+    metadata: str | None = field(default=None, compare=False)
 
     def tidy(self) -> Self:
         """Return it as it is kept. Raises Invalid for a SHA-256 that is none."""
@@ -62,8 +66,8 @@ class Wish:
         return replace(self, filename=name, sha256=sha256 or None)
 
     def upload(self, path: Path, owner: str) -> Upload:
-        values = {one.name: getattr(self, one.name) for one in fields(Wish) if one.name != "size"}
-        return Upload(path=path, owner=owner, **values)
+        said = [one.name for one in fields(Wish) if one.name not in ("size", "metadata")]
+        return Upload(path=path, owner=owner, **{name: getattr(self, name) for name in said})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Annotated
 
@@ -86,6 +87,7 @@ async def create(
         raise Invalid("the length of an upload has to be known: send Upload-Length")
     size = uploads.number(length, "Upload-Length")
     wish = uploads.wish_of(size, uploads.pairs(metadata), key)
+    wish = replace(wish, metadata=metadata or None)
     made = await to_thread.run_sync(lambda: library.create(here.library, who, wish))
     location = {"Location": f"{request.scope.get('root_path', '')}/api/uploads/{made.id}"}
     if request.headers.get("content-type") == uploads.OFFSETS:
@@ -100,7 +102,8 @@ def look(here: Here, who: Who, upload_id: str, tus: Tus = None) -> Response:
     who.need(Scope.UPLOAD)
     found = _finished(here, who, get(here.library, who, upload_id))
     gone = found.state is State.FAILED  # a client then begins anew
-    return Response(None, 410 if gone else 200, uploads.headers_of(found))
+    said = {"Upload-Metadata": found.metadata} if found.metadata else {}
+    return Response(None, 410 if gone else 200, {**uploads.headers_of(found), **said})
 
 
 @router.get("/uploads/{upload_id}")

@@ -3,7 +3,7 @@
 
 -- fragment: upload_columns
 id, owner, state, size, received, filename, title, tags, priority, options, sha256, duplicate, idempotency_key, asset_id, job_id,
-error_code, error, created_at, expires_at
+error_code, error, metadata, created_at, expires_at
 
 -- name: lock_uploads
 -- One at a time counts what is open and adds to it; SQLite has one writer anyway.
@@ -18,8 +18,8 @@ SELECT CAST(count(CASE WHEN owner = :owner THEN 1 END) AS integer) AS uploads,
  WHERE state = 'open'
 
 -- name: add_upload
-INSERT INTO uploads (id, owner, size, filename, title, tags, priority, options, sha256, duplicate, idempotency_key, created_at, expires_at)
-VALUES (:id, :owner, :size, :filename, :title, :tags, :priority, :options, :sha256, :duplicate, :idempotency_key, {now}, {now} + :keep_ms)
+INSERT INTO uploads (id, owner, size, filename, title, tags, priority, options, sha256, duplicate, idempotency_key, metadata, created_at, expires_at)
+VALUES (:id, :owner, :size, :filename, :title, :tags, :priority, :options, :sha256, :duplicate, :idempotency_key, :metadata, {now}, {now} + :keep_ms)
 
 -- name: upload
 SELECT {upload_columns} FROM uploads WHERE id = :id AND (CAST(:owner AS text) IS NULL OR owner = :owner)
