@@ -54,7 +54,9 @@ def test_page_logs_in_and_out(page: Visitor):
     [session] = page.json("GET", "/api/sessions")["items"]
     assert session["is_this"]
 
-    assert page.post("/api/logout").status_code == 204
+    left = page.post("/api/logout")
+    gone = {one.partition("=")[0]: "Secure" in one for one in left.headers.get_list("set-cookie")}
+    assert (left.status_code, gone) == (204, {"rushes": False, "__Host-rushes": True})
     page.problem("GET", "/api/me", 401)
 
 

@@ -107,7 +107,7 @@ def log_out(here: Here, who: Who, origin: From) -> Response:
         sessions.end_session(here.library.db, who, who.session_id, origin=origin)
     response = Response(None, 204)
     for name in (COOKIE, SECURE_COOKIE):
-        response.delete_cookie(name, path="/")
+        response.delete_cookie(name, path="/", secure=name == SECURE_COOKIE)
     return response
 
 
