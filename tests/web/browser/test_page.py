@@ -46,6 +46,12 @@ STORM = """async () => {
   return { ...seen, shown: poster.style.getPropertyValue("--p") };
 }"""
 
+KEY = """([key, timeStamp]) => {
+  const event = new KeyboardEvent("keydown", { key, bubbles: true, cancelable: true });
+  Object.defineProperty(event, "timeStamp", { value: timeStamp });
+  document.body.dispatchEvent(event);
+}"""
+
 
 @pytest.mark.parametrize("path", PAGES)
 def test_page_is_whole_in_light_and_dark_and_on_a_small_phone(visit: Visit, path: str):
@@ -102,6 +108,18 @@ def test_login_link_works_once_and_leaves_the_address_bar(stranger: Visit):
 
     expect(page.get_by_role("alert")).to_be_visible()
     assert "#" not in page.url
+
+
+def test_letter_leads_to_a_page_only_behind_a_g_also_when_the_page_is_new(visit: Visit):
+    page = visit.open("/docs")
+    page.evaluate(KEY, ["j", 500])
+    page.evaluate(KEY, ["s", 5_000])
+    assert page.url.endswith("/x/docs")
+
+    page.evaluate(KEY, ["g", 6_000])
+    page.evaluate(KEY, ["s", 6_500])
+
+    expect(page.get_by_role("heading", name="System")).to_be_visible()
 
 
 def test_dropped_film_is_a_card_in_every_window_and_its_name_is_text(visit: Visit):

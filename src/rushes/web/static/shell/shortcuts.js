@@ -44,14 +44,14 @@ export function useKeys(keys) {
 
 const focusSearch = () => document.getElementById("search")?.focus();
 
-let wentAt = 0;
+let wentAt = -Infinity;
 
 function onKey(event) {
   const key = event.key.toLowerCase();
   if (key === "k" && (event.metaKey || event.ctrlKey)) return does(event, focusSearch);
   if (isTyping(event) || event.metaKey || event.ctrlKey || event.altKey || document.querySelector("dialog[open]")) return;
   const isSecond = event.timeStamp - wentAt < SECOND_KEY_MS;
-  wentAt = key === "g" ? event.timeStamp : 0;
+  wentAt = key === "g" ? event.timeStamp : -Infinity;
   if (isSecond && GO[key]) does(event, () => go(GO[key]));
   else if (key === "/") does(event, focusSearch);
   else if (key === "?") does(event, showShortcuts);
@@ -65,8 +65,8 @@ function does(event, action) {
 
 export function Shortcuts() {
   useEffect(() => {
-    addEventListener("keydown", onKey);
-    return () => removeEventListener("keydown", onKey);
+    addEventListener("keydown", onKey, true); // before a page: the second key of two is not its own
+    return () => removeEventListener("keydown", onKey, true);
   }, []);
   return isOpen.value && html`
     <${Dialog} title=${words.shortcuts} onClose=${() => (isOpen.value = false)}>
