@@ -28,6 +28,7 @@ def test_page_of_requirements_is_up_to_date():
 
 
 def test_pages_of_commands_settings_and_errors_are_up_to_date():
+    """003-005, 004-031: with every default, the priority and the port among them."""
     assert pages.stale() == [], "run `make docs`"
 
 

@@ -40,7 +40,7 @@ def ask(visitor: Visitor, film: str, code: int = 202, **wish: Any) -> Any:
 
 
 def test_clip_is_asked_for_made_and_downloaded(admin: Visitor, studio: Studio, film: str):
-    """002-037…044: queued at once, with its job; then a file that can be had in parts."""
+    """002-037…039, 002-043, 002-044: queued at once, with its job; then a file, also in parts."""
     body = {"video_id": film, "t_start": 5_000, "t_end": 8_000, "title": "The vote / 1"}
     answer = admin.post("/api/clips", json=body)
     asked = answer.json()

@@ -306,7 +306,7 @@ def test_cursor_of_another_database_gets_one_reset(world: World, place: Stage, c
 
 
 def test_progress_is_told_without_an_id_and_with_the_percent_of_the_job(world: World, place: Stage):
-    """000-125: read from the task rows; it is no event, and cannot be asked for again."""
+    """000-063, 000-125: read from the task rows; it is no event, and cannot be asked for again."""
     ann = place.house.user("ann")
     job_id = world.submit(owner=ann.id)
     [claim] = world.claim(world.worker())

@@ -61,7 +61,7 @@ def test_whoever_waits_longest_is_asked_in_first(monkeypatch):
 
 
 def test_one_who_finds_nothing_speaks_for_all_who_offer_the_same(monkeypatch):
-    """003-044: a hint for one task does not let a thousand ask the database."""
+    """000-045: a hint for one task does not let a thousand ask the database."""
     monkeypatch.setattr(halls, "LOOK_EVERY_S", 100)
 
     async def main() -> None:

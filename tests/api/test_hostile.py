@@ -148,7 +148,7 @@ def test_headers_that_never_end_are_not_waited_for(house: House, monkeypatch: py
 def test_film_that_stops_coming_keeps_what_has_come(
     door: tuple[str, int], house: House, monkeypatch: pytest.MonkeyPatch
 ):
-    """B-HTTP-2, 000-024: as if the connection had broken."""
+    """B-HTTP-2: as if the connection had broken."""
     monkeypatch.setattr(limits, "IDLE_S", 0.3)
     tus = {"Tus-Resumable": "1.0.0", "Upload-Length": "1000"}
     place = house.admin.post("/api/uploads", headers=tus).headers["location"]
@@ -230,7 +230,7 @@ def test_form_of_ten_thousand_parts_is_refused(admin: Visitor):
 
 
 def test_film_of_nobody_is_not_read(house: House):
-    """000-114: who sends it is asked first."""
+    """Who sends it is asked first."""
     read = []
 
     def content() -> Iterator[bytes]:

@@ -103,7 +103,7 @@ def test_alias_of_the_documents_is_the_master_playlist(admin: Visitor, film: str
 
 
 def test_pictures_are_found_by_their_short_ways(admin: Visitor, film: str):
-    """002-011: the video knows where its poster and its stream are."""
+    """002-010, 002-011: the video knows where its poster and its stream are."""
     poster, board = (admin.get(f"/api/videos/{film}/{name}") for name in SHORT_WAYS[2:])
 
     assert (poster.content, poster.headers["content-type"]) == (b"poster", "image/jpeg")
@@ -132,7 +132,7 @@ def test_segments_do_not_pass_through_the_application(admin: Visitor, film: str)
 
 
 def test_film_that_grows_shows_more_each_time_and_never_a_hole(admin: Visitor, studio: Studio):
-    """000-063: every quality and the sound show the same prefix, and all of it can be had."""
+    """Every quality and the sound show the same prefix, and all of it can be had."""
     studio.source = LONG
     master = f"/api/videos/{studio.add().asset_id}/master.m3u8"
     studio.do("probe")

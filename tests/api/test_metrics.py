@@ -38,7 +38,7 @@ def studio(db: Database, tmp_path: Path) -> Studio:
 
 
 def test_every_metric_counts_what_happened(world: World, library: Library):
-    """003-064, 003-065, 003-067, 003-068, 003-069, 003-070, 000-133."""
+    """000-133, 002-065, 003-043, 003-064, 003-065, 003-067…070: the queue by lane, to scale by."""
     ann = world.worker()
     world.submit()
     [claim] = world.claim(ann)

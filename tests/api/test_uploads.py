@@ -37,7 +37,7 @@ def send(visitor: Visitor, place: str, offset: int, part: bytes, **headers: str)
 
 
 def test_film_in_parts_becomes_a_video(admin: Visitor, studio: Studio):
-    """R5, 000-001: offsets say how far it is; the last part makes the video and its job."""
+    """R5: offsets say how far it is; the last part makes the video and its job."""
     place = begin(admin, filename="day.mp4", title="A day", tags="one, two", text="false")
     first = send(admin, place, 0, FILM[:10])
     asked = admin.head(place, headers=TUS)

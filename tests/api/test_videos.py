@@ -16,7 +16,7 @@ def film(studio: Studio) -> str:
 
 
 def test_video_is_shown_with_its_versions_and_decisions(admin: Visitor, film: str):
-    """000-066, 002-004."""
+    """000-003, 000-069: its status and times, and each quality that was made."""
     shown = admin.json("GET", f"/api/videos/{film}")
 
     assert (shown["asset_id"], shown["status"], shown["title"]) == (film, "ready", "A day")
@@ -122,7 +122,7 @@ def test_retranscode_is_accepted_with_a_place_to_look(admin: Visitor, film: str)
 
 
 def test_text_comes_as_json_and_as_subtitles(admin: Visitor, film: str):
-    """002-030: with its entities; before it was read, that is said."""
+    """002-033: with its entities; before it was read, that is said."""
     [text] = admin.json("GET", f"/api/videos/{film}/text")["items"]
     vtt = admin.get(f"/api/videos/{film}/text.vtt")
     srt = admin.get(f"/api/videos/{film}/text.srt")

@@ -91,7 +91,7 @@ def probe(far: Remote, studio: Studio) -> dict[str, Any]:
 
 
 def test_machine_joins_with_a_token_once(house: House):
-    """000-100…106: a worker id, a key of 256 bits that is shown once, a row that is alive."""
+    """000-100…102, 000-105, 000-106: a worker id and a key of 256 bits that is shown once."""
     token = fleet.invite(house.studio.db, LOCAL)
     body = {"worker_name": "far", "capabilities": ["ocr"], "metadata": {"pod": "a"}}
 
@@ -149,7 +149,7 @@ def test_admin_secret_registers_only_where_it_is_set(studio: Studio, tmp_path):
 
 
 def test_worker_claims_reads_brings_and_completes(far: Remote, studio: Studio, probe):
-    """000-046, 000-058, 000-065: the whole way of a task, over HTTP."""
+    """000-046, 000-058, 002-007: the way of a task over HTTP; its params name the original."""
     key = json.loads(probe["params"])["source_key"]
     [source] = far.post("inputs", **about(probe), keys=[key])["items"]
     whole = far.visitor.get(source["url"])
@@ -166,7 +166,7 @@ def test_worker_claims_reads_brings_and_completes(far: Remote, studio: Studio, p
 
 
 def test_result_is_accepted_and_its_repetition_answered_the_same(far: Remote, studio: Studio):
-    """000-066, 000-117, B-WK-5."""
+    """000-065, 000-066, B-WK-5."""
     job = studio.add().job_id
     studio.do("probe")
     task = next(one for one in far.claim() if one["kind"] == "thumbnail")
@@ -267,7 +267,7 @@ def test_failure_is_kept_short_and_clean(far: Remote, studio: Studio, probe):
 
 
 def test_heartbeat_says_which_tasks_are_gone(far: Remote, studio: Studio, probe):
-    """000-108, 000-114: killed, or somebody else's."""
+    """000-060: killed, or somebody else's."""
     other = {"task_id": probe["task_id"], "lease_epoch": probe["lease_epoch"] + 1}
 
     alive = far.post("heartbeat", tasks=[about(probe)], free_bytes=10**12)
@@ -278,7 +278,7 @@ def test_heartbeat_says_which_tasks_are_gone(far: Remote, studio: Studio, probe)
 
 
 def test_heartbeat_tells_how_busy_the_machine_is(far: Remote, admin: Visitor):
-    """000-041: a heartbeat without it changes nothing."""
+    """A heartbeat without it changes nothing."""
 
     def told() -> tuple[int | None, int | None]:
         page = admin.json("GET", "/api/workers")["items"]
@@ -378,7 +378,7 @@ def test_revoked_key_is_refused_at_once(far: Remote, house: House, probe):
 
 
 def test_whoever_has_no_good_key_is_sent_away(far: Remote, house: House, caplog):
-    """000-105, B-WK-1: none, a wrong one, another secret; then slower; and no log has the key."""
+    """000-107, B-WK-1: none, a wrong one, another secret; then slower; and no log has the key."""
     other = "rsh_worker_0123456789_" + "A" * 43
     told = {"owner": far.owner, "want": {}}
     for key in (None, "nonsense", other, far.key[:-43] + "A" * 43):

@@ -175,7 +175,7 @@ def test_frozen_worker_wakes_up_and_changes_nothing(database_url: str) -> None:
 
 
 def test_task_that_kills_its_worker_ends_as_poison(database_url: str) -> None:
-    """000-087, C2, C61: three lost workers in a row end it, whatever max_attempts says."""
+    """003-057, 004-014, C2, C61: three lost workers in a row end it, whatever max_attempts says."""
     with engine_on(database_url, max_losses=3) as engine:
         job = submit_one(engine, {"crash": Step(max_attempts=50)})
         with Fleet(database_url, 1, seed=6) as fleet:

@@ -145,7 +145,7 @@ def test_events_tell_the_story_of_a_job(anywhere: Cli, world: World):
 
 
 def test_events_tell_of_tasks_that_a_result_planned(anywhere: Cli, world: World):
-    """001-017: each task by its number, whatever happened to it."""
+    """002-001: each task by its number, whatever happened to it."""
     job_id = world.submit({"split": Step(), "part": Step(after=("split",), each="values")})
     [claim] = world.claim(world.worker())
     world.complete(claim, {"values": [{}, {}, {}]})

@@ -282,7 +282,7 @@ def test_problem_becomes_the_error_that_it_was(status, code, expected, shown):
 
 
 def test_deed_whose_answer_is_lost_is_done_once(server: Served, studio: Studio):
-    """003-020: it is sent again with its idempotency key."""
+    """003-063: it is sent again with its idempotency key."""
     studio.add()
     studio.finish()
     with Wire(server.url, [-1]) as wire, Client(wire.url, key=server.key) as client:

@@ -44,7 +44,7 @@ def test_job_is_followed_from_its_beginning_to_its_end(client: Client, studio: S
 
 
 def test_stream_that_is_cut_loses_nothing_and_tells_nothing_twice(server: Served, studio: Studio):
-    """000-127: it goes on after the last event that was heard."""
+    """000-126: it goes on after the last event that was heard."""
     cuts = [-n for n in range(700, 5_000, 450)]
     with (
         Wire(server.url, cuts, only=b"/api/events") as wire,

@@ -43,7 +43,7 @@ def sha256(path: Path) -> str:
 
 
 def test_film_arrives_whole_with_all_that_was_said_of_it(far: Client, film: Path):
-    """000-059: as it would by being added here."""
+    """As it would by being added here."""
     seen: list[tuple[int, int]] = []
 
     job = far.videos.add(
@@ -137,7 +137,7 @@ def test_server_that_stays_away_is_told_after_a_while(
 
 
 def test_same_key_sends_a_film_once(far: Client, film: Path):
-    """003-020: also from another process, which knows nothing of the first one."""
+    """003-063: also from another process, which knows nothing of the first one."""
     first = far.videos.add(film, idempotency_key="k")
     again = far.videos.add(film, idempotency_key="k")
 

@@ -44,7 +44,7 @@ def test_bad_request_is_refused_in_one_line(name: str):
 
 
 def test_request_at_every_limit_is_accepted():
-    """003-005."""
+    """003-045."""
     steps = {
         "split": Step(items=[{}] * 250, priority=0),
         "part": Step(items=[{}] * 400, after=("split", "split"), priority=10),

@@ -30,7 +30,7 @@ REST = 3  # who listens for hints, and who looks after the library
 
 @LONG
 def test_every_task_goes_to_one_of_those_who_wait(place: Place, postgres_url: str):
-    """003-044, 000-112: long polls hold no connection to the database, however many they are."""
+    """000-045, 000-146, 002-066: long polls hold no connection, however many they are."""
     place.settings |= {
         "RUSHES_DATABASE_URL": postgres_url,
         "RUSHES_DATABASE_POOL_SIZE": str(POOL),

@@ -214,7 +214,7 @@ def test_worker_frozen_with_its_encoder_wakes_up_and_changes_nothing(fleet: Flee
 
 @pytest.mark.timeout(300)
 def test_worker_whose_disk_is_full_leaves_the_rest_to_others(fleet: Fleet):
-    """F-RW, 000-078: its attempt fails with a code that says why; it is given no more to write."""
+    """F-RW, 002-051: its attempt fails with a code that says why; it is given no more to write."""
     full = fleet.workers[0]
     full.place.settings["RUSHES_STORAGE_RESERVE_GB"] = "0.01"
     with (
@@ -267,7 +267,7 @@ def test_answer_to_a_completion_that_was_lost_costs_no_second_encode(fleet: Flee
 
 @pytest.mark.timeout(300)
 def test_drained_worker_gives_its_chunk_back_and_a_local_one_goes_on(fleet: Fleet):
-    """003-051: SIGTERM in the middle of a chunk; local and far workers make one film together."""
+    """000-002, 003-051: SIGTERM in a chunk; local and far workers make one film together."""
     first, _ = fleet.workers
     first.place.settings["RUSHES_WORKER_DRAIN_TIMEOUT"] = "0"
     with at_work(fleet) as (app, job_id, asset_id):

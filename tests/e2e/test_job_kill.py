@@ -17,7 +17,7 @@ PROMPT_S = 2
 
 @pytest.mark.timeout(300)
 def test_killed_job_leaves_no_child_and_a_retry_keeps_what_was_finished(place: Place):
-    """000-143, 004-012…014, 003-033: who, when, why and how far; nothing is encoded twice."""
+    """000-089, 000-143, 004-013…015: who, when, why and how far; nothing is encoded twice."""
     process = place.start("add", clip("two_minutes"), "--no-text", "--json")
     with place.app() as app:
         until(lambda: open_jobs(app, 1), 60)

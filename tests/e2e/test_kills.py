@@ -28,7 +28,7 @@ ONE_AT_A_TIME = {"RUSHES_WORKER_LANES": "media=2,encode=1,text=1", **PATIENT}
 def test_film_survives_twenty_kills_and_no_viewer_notices(
     place: Place, tmp_path: Path, film: str, options: list[str], longest_s: float
 ):
-    """000-088, 000-142, 001-022: only the chunks in flight are encoded again."""
+    """000-088, 000-142, 000-161, 001-025: only the chunks in flight are encoded again."""
     place.settings |= ONE_AT_A_TIME
     moments = random.Random(7)
     path, starts = clip(film), 0

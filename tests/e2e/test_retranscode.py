@@ -21,7 +21,7 @@ def asset_id(place: Place) -> str:
 
 @pytest.mark.timeout(300)
 def test_retranscode_never_fails_a_reader_even_when_it_is_killed(place: Place, asset_id: str):
-    """000-074, 000-077: the old version plays until the new one is whole, and then still."""
+    """000-074, 000-076, 000-079: the old version plays until the new one is whole, and after."""
     master = place.playlist(asset_id)
     before = master.read_text()
     first_job = place.asset(asset_id).job_id
@@ -52,7 +52,7 @@ def test_retranscode_never_fails_a_reader_even_when_it_is_killed(place: Place, a
 
 @pytest.mark.timeout(300)
 def test_quality_that_fails_leaves_the_others_and_can_be_mended(place: Place):
-    """000-032, 000-035, 000-076: its error is shown, and only what is missing is made."""
+    """000-031, 000-032, 000-075, 000-120: its error is shown, and only what is missing is made."""
     place.settings |= {
         "RUSHES_TEST": "1",
         "RUSHES_FAILPOINTS": "encode.480p=error",

@@ -34,7 +34,7 @@ def server(place: Place) -> Iterator[Server]:
 
 @pytest.mark.timeout(300)
 def test_film_goes_in_by_curl_and_comes_out_as_a_stream(server: Server, tmp_path: Path):
-    """000-071, 000-126, 004-027, 004-031, R5: cut off, followed, watched while it grows."""
+    """000-071, 000-126, 004-027, R5: cut off, followed, watched while it grows."""
     job_id, video_id = _send_in_parts(server, clip("two_minutes"), tmp_path)
     told = tmp_path / "events"
     with told.open("wb") as stream:
@@ -76,7 +76,7 @@ def test_job_is_stopped_and_tried_again_as_the_documents_have_it(server: Server)
 
 @pytest.mark.timeout(300)
 def test_text_of_a_film_is_read_over_http(server: Server):
-    """002-030: as JSON and as subtitles, once it is there."""
+    """002-035: as JSON and as subtitles, once it is there."""
     video = f"/api/videos/{_send(server, clip('one_frame'), 'text=true')['asset_id']}"
 
     until(lambda: server.json(video)["searchable_at"], 120)

@@ -154,7 +154,7 @@ def test_frozen_server_does_not_stop_the_work(place: Place):
 def test_crowd_before_a_busy_database_is_sent_away_and_no_lease_is_lost(
     place: Place, postgres_url: str
 ):
-    """F-API-9: 200 readers behind a lock get 503 with Retry-After; the worker's lease holds."""
+    """F-API-9, 002-066: 200 readers behind a lock get 503, Retry-After; a worker's lease holds."""
     pool = {"RUSHES_DATABASE_URL": postgres_url, "RUSHES_DATABASE_POOL_SIZE": str(POOL)}
     place.settings |= {**BRIEF, **pool}
     with running(place, "up") as server, psycopg.connect(postgres_url) as rival:

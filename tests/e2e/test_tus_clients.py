@@ -34,7 +34,7 @@ SIZES = [
 
 @pytest.mark.parametrize("size", SIZES)
 def test_tuspy_goes_on_after_the_server_died(place: Place, tmp_path: Path, size: int):
-    """F-API-1, 000-024: nothing is in the library before all has come, and all has come once."""
+    """F-API-1: nothing is in the library before all has come, and all has come once."""
     film, port = _film(tmp_path, size), free_port()
     dying = start(place, port=port, failpoints=_dies_at_40_percent(size))
     tus = TusClient(f"{dying.address}/api/uploads", {"Authorization": f"Bearer {dying.key}"})

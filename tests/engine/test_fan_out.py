@@ -164,7 +164,7 @@ def test_first_parent_must_bring_the_list_and_the_others_may(world: World):
 def test_result_without_a_proper_list_fails_its_task_and_nothing_else(
     world: World, split: Claim, result: object
 ):
-    """001-020, 004-016, 004-035."""
+    """004-016, 004-035."""
     accepted = world.complete(split, result)
 
     task, *_ = world.tasks(split.job_id)
@@ -210,7 +210,7 @@ def test_value_is_checked_together_with_the_params_of_its_step(db: Database):
 
 
 def test_bad_result_in_a_batch_fails_alone(world: World):
-    """001-025."""
+    """000-120."""
     good, bad = world.submit(FAN), world.submit(FAN)
     claims = world.claim(world.worker(), 2)
     results = [json.dumps(values(1)), "null"]
@@ -224,7 +224,7 @@ def test_bad_result_in_a_batch_fails_alone(world: World):
 
 @pytest.mark.parametrize("last", ["failed", "lost"])
 def test_too_many_values_in_sum_fail_the_parent_that_brought_one_too_many(world: World, last: str):
-    """001-025: whoever ends last, somebody is told and nothing goes round for ever."""
+    """Whoever ends last, somebody is told and nothing goes round for ever."""
     half = {"values": [{}] * (MAX_TASKS // 2 + 1)}
     steps = {
         "split": Step(items=[{}] * 2, optional=True),
@@ -328,7 +328,7 @@ def test_nothing_that_a_worker_sends_makes_a_task_without_a_template(world: Worl
 
 
 def test_added_tasks_are_told_in_the_feed(world: World, split: Claim):
-    """001-017."""
+    """002-001."""
     world.complete(split, values(1, 2, 3))
 
     [added] = [event for event in world.events() if event.type == "task.added"]

@@ -141,7 +141,7 @@ def test_failed_job_says_what_failed_where_and_when(world: World):
 
 
 def test_third_failure_within_a_day_is_told_once_a_day_for_what_it_is_about(world: World):
-    """000-090, C79: jobs of one film fail, anew or tried again; those of another do not count."""
+    """000-090, 000-128, C79: one film's jobs fail, anew or tried again; another's do not count."""
     owner, day = world.worker(), 24 * 3600
     told: list[int] = []
 

@@ -61,7 +61,7 @@ def test_kill_ends_every_task_that_is_not_final(world: World):
 
 
 def test_job_that_never_started_can_be_killed(world: World):
-    """004-006 (C60)."""
+    """003-043, 004-006 (C60)."""
     job_id = world.submit()
 
     world.kill(job_id)

@@ -10,7 +10,7 @@ from tests.world import World, sql
 
 
 def test_task_is_ready_when_its_time_has_come_and_not_before(world: World):
-    """001-003, 002-003 (C27)."""
+    """001-003, 002-048 (C27)."""
     job_id = world.submit(run_at=world.now + 1_000)
     world.tick(0.999)
     early = (world.advance(), world.states(job_id))

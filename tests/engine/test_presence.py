@@ -147,7 +147,7 @@ def test_worker_is_not_offline_at_the_threshold(world: World):
 
 
 def test_worker_that_never_beat_is_found_by_its_registration(world: World):
-    """000-093, 000-119."""
+    """000-093, 000-119, 000-163."""
     world.worker()
     world.tick(timedelta(minutes=6))
 

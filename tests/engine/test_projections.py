@@ -32,7 +32,7 @@ def world(db: Database) -> World:
 
 
 def test_rows_and_completion_are_committed_together(world: World):
-    """000-053, 000-069, 003-025."""
+    """000-065, 000-069, 003-025."""
     world.submit({"noop": Step(items=[{}, {}])})
     claims = world.claim(world.worker(), 2)
 
@@ -44,7 +44,7 @@ def test_rows_and_completion_are_committed_together(world: World):
 
 
 def test_rows_vanish_with_a_completion_that_breaks(world: World):
-    """003-025, 000-118."""
+    """000-065, 000-118, 003-025."""
     world.submit()
     [claim] = world.claim(world.worker())
     with armed("complete.before_commit=error"), pytest.raises(Unavailable):
@@ -77,7 +77,7 @@ def test_repeated_completion_writes_its_rows_once(world: World):
 
 
 def test_result_that_cannot_be_stored_fails_its_task_alone(world: World):
-    """001-025, 004-037."""
+    """000-120, 004-037."""
     job_id = world.submit({"noop": Step(items=[{}] * 3)})
     owner = world.worker()
     claims = world.claim(owner, 3)

@@ -90,7 +90,7 @@ def test_refused_outcome_does_not_hold_up_the_others_of_its_batch(world: World):
 
 
 def test_completion_that_is_repeated_is_answered_as_the_first(world: World, claim: Claim):
-    """000-067: the answer was lost, the worker asks again."""
+    """000-066: the answer was lost, the worker asks again."""
     first = world.complete(claim, 1)
 
     again = world.complete(claim, 2)
@@ -108,7 +108,7 @@ def test_completion_that_another_owner_repeats_is_refused(world: World, claim: C
 
 
 def test_answer_that_was_lost_after_the_commit_is_found_by_asking_again(world: World, claim: Claim):
-    """000-118."""
+    """000-066."""
     with armed("complete.after_commit=error"), pytest.raises(Unavailable):
         world.complete(claim)
 
@@ -298,7 +298,7 @@ def test_report_and_claim_are_one_exchange(world: World):
 
 
 def test_claims_that_a_worker_never_heard_of_are_given_back(world: World):
-    """000-118: the answer to a claim was lost."""
+    """The answer to a claim was lost."""
     world.submit({"noop": Step(items=[{}] * 3)})
     owner = world.worker()
     heard, *unheard = world.claim(owner, 3)
@@ -335,7 +335,7 @@ def test_worker_counts_what_it_did(world: World):
 
 
 def test_history_is_written_with_what_it_tells(world: World, claim: Claim):
-    """001-017, 002-001, 003-025: a completion that breaks leaves no event behind."""
+    """002-001, 003-025: a completion that breaks leaves no event behind."""
     with armed("complete.before_commit=error"), pytest.raises(Unavailable):
         world.complete(claim)
     world.complete(claim)

@@ -265,7 +265,7 @@ def test_code_is_no_pattern(world: World, code: str):
 
 
 def test_requeue_is_told_in_the_feed(world: World, failed: str):
-    """001-017."""
+    """002-001."""
     operator.requeue(world.engine, failed, by="ana", now=world.now)
 
     told = {event.type: event.data for event in world.events(failed)}

@@ -31,7 +31,7 @@ def job(**options: Any) -> JobRequest:
 
 
 def test_job_is_made_with_tasks_edges_and_event_at_once(world: World):
-    """000-004, 000-043, 000-053, 002-071, 003-006, 003-007, 003-025."""
+    """000-004, 000-043, 002-071, 003-006, 003-007, 003-025."""
     job_id = world.submit(GRAPH, label="film", owner="ana", priority=7, spec={"film": 1})
 
     made = world.job(job_id)

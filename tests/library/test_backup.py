@@ -151,7 +151,7 @@ def test_what_is_committed_meanwhile_is_not_half_in_the_copy(
 
 
 def test_task_that_ran_is_ready_in_the_restored_library(studio: Studio):
-    """002-051: nobody works there, so nobody is waited for."""
+    """001-018: nobody works there, so nobody is waited for."""
     studio.add()
     held = studio.take("probe")
     backup.create(studio.library, studio.storage.root.parent / "backup")

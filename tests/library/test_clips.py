@@ -58,7 +58,7 @@ def clock(studio: Studio) -> int:
 
 
 def test_clip_is_asked_for_made_and_committed_by_one_row(studio: Studio, film: str):
-    """002-037, 002-038, 002-041, 002-043: a job outside the chain; its file has a fixed name."""
+    """002-004, 002-037, 002-038, 002-041, 002-043: outside the chain; its file has a fixed name."""
     asked = ask(studio, film)
 
     assert asked.created

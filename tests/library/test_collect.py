@@ -23,7 +23,7 @@ HOUR, DAY = timedelta(hours=1), timedelta(days=1)
 
 
 def test_superseded_version_goes_after_its_time(studio: Studio):
-    """000-076, 000-079: names first, then files; what the new version shares stays."""
+    """000-076, 000-077, 000-079: names first, then files; what the new version shares stays."""
     film = two_versions(studio)
     shared = keys(studio, film, 1) & keys(studio, film, 2)
     old = keys(studio, film, 1) - shared
@@ -40,7 +40,7 @@ def test_superseded_version_goes_after_its_time(studio: Studio):
 
 
 def test_film_whose_first_version_is_gone_can_still_be_made_anew(studio: Studio):
-    """000-074: with all its qualities, not with those of the last time."""
+    """000-075: with all its qualities, not with those of the last time."""
     film = two_versions(studio)
     collect.run_once(studio.library, now=later(HOUR))
 

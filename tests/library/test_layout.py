@@ -46,7 +46,7 @@ def test_files_are_links_to_where_they_lie(studio: Studio):
 
 
 def test_film_that_grows_shows_what_is_there(studio: Studio):
-    """002-004: an unfinished playlist has no end, and names no file that is not there."""
+    """An unfinished playlist has no end, and names no file that is not there."""
     film = studio.add().asset_id
     studio.do("probe")
     layout.run_once(studio.library)

@@ -14,7 +14,7 @@ from tests.media.test_ffmpeg import program
 
 
 def test_machine_tells_what_was_tried():
-    """000-103: encoders that work, cores, whether text is read; no GPU where none encodes."""
+    """000-027, 000-028: encoders that work, cores, whether text is read; no GPU if none encodes."""
     found = machine.try_out()
 
     assert found.metadata["cores"] == os.cpu_count()

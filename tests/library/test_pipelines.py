@@ -22,7 +22,7 @@ CHOICES = list(chain.from_iterable(combinations(RUNGS, size) for size in range(1
 
 
 def test_text_is_read_beside_the_encoding_and_not_after_it():
-    """002-013 (C77: after `probe`, so that it waits for no quality), 002-020, 002-028."""
+    """002-004, 002-013 (C77: after `probe`, waiting for no quality), 002-020, 002-028."""
     steps = pipelines.film("asset", "originals/asset/source.mp4", Options())
 
     assert steps["sample"].after == ("probe",)

@@ -13,7 +13,7 @@ from tests.library.studio import PLAN, Studio
 
 
 def test_film_becomes_playable_with_its_first_segment_and_its_sound(studio: Studio) -> None:
-    """000-033, 002-004: playable long before it is ready."""
+    """000-033: playable long before it is ready."""
     film = studio.add().asset_id
     studio.do("probe")
     assert studio.asset(film).status is AssetStatus.PROCESSING
@@ -59,7 +59,7 @@ def test_playlists_show_one_prefix_without_a_hole(studio: Studio) -> None:
 
 
 def test_quality_counts_what_is_committed(studio: Studio) -> None:
-    """000-029, 000-030, 000-031, 000-062: status, segments, percent and times of a quality."""
+    """000-029, 000-031, 000-062: status, segments, percent and times of a quality."""
     film = studio.add().asset_id
     studio.do("probe")
     before = qualities(studio, film)
@@ -80,7 +80,7 @@ def test_quality_counts_what_is_committed(studio: Studio) -> None:
 
 
 def test_quality_that_fails_is_told_and_the_others_are_published(studio: Studio) -> None:
-    """000-034, 000-035: one quality fails, the others go on."""
+    """000-032, 000-120: one quality fails, the others go on."""
     film = studio.add().asset_id
     studio.do("probe")
     chunk = studio.take("transcode", 1)
@@ -117,7 +117,7 @@ def test_film_without_its_required_quality_is_not_published(studio: Studio) -> N
 
 
 def test_files_of_another_attempt_are_refused(studio: Studio) -> None:
-    """001-019, 001-022: a result may name only what its own attempt made."""
+    """001-019: a result may name only what its own attempt made."""
     added = studio.add()
     studio.do("probe")
     held = studio.take("transcode", 0)
@@ -152,7 +152,7 @@ def test_chunk_with_another_init_is_refused(studio: Studio) -> None:
 
 
 def test_text_is_searchable_when_its_rows_are_there(studio: Studio) -> None:
-    """002-023, 002-030: spans and entities come with the completion of `index`."""
+    """002-025, 002-033, 002-035: spans and entities come with the completion of `index`."""
     film = studio.add(text=True).asset_id
     studio.do("probe")
     studio.do("sample")

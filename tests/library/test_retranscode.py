@@ -34,7 +34,7 @@ def keys(studio: Studio, asset_id: str, version: int) -> dict[str, str]:
 
 
 def test_old_version_plays_until_the_new_one_is_published(studio: Studio) -> None:
-    """000-049, 000-073, 000-074, 000-079, 000-163: nothing goes before the new version is there."""
+    """000-049, 000-074, 000-076, 000-079, 000-163: nothing goes before the new version is there."""
     film = published(studio)
 
     retranscode(studio.library, film, Again())
@@ -50,7 +50,7 @@ def test_old_version_plays_until_the_new_one_is_published(studio: Studio) -> Non
 
 
 def test_version_that_is_killed_leaves_the_old_one_playing(studio: Studio) -> None:
-    """000-075."""
+    """000-076, 000-079."""
     film = published(studio)
 
     again = retranscode(studio.library, film, Again())
@@ -65,7 +65,7 @@ def test_version_that_is_killed_leaves_the_old_one_playing(studio: Studio) -> No
 
 
 def test_missing_quality_is_made_and_the_rest_taken_over(studio: Studio) -> None:
-    """000-077, 000-078: the same files under a new name, not one of them made again."""
+    """000-075, 000-089, 001-020: the same files under a new name, not one of them made again."""
     film = without_480p(studio)
     old = keys(studio, film, 1)
 
@@ -99,7 +99,7 @@ def test_quality_above_the_source_is_refused(studio: Studio) -> None:
 
 
 def test_one_active_job_per_film(studio: Studio) -> None:
-    """002-007: a film and its re-transcode share the asset's key."""
+    """000-004, 002-052: a film and its re-transcode share the asset's key."""
     film = studio.add().asset_id
 
     with pytest.raises(ActiveJobExists):

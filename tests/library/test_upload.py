@@ -18,7 +18,7 @@ from tests.library.studio import HEAD, Studio
 
 
 def test_film_its_job_and_its_version_come_together(studio: Studio) -> None:
-    """002-004, 000-001: one transaction makes the asset, its version and its job."""
+    """000-004, 000-043: one transaction makes the asset, its version and its job."""
     added = studio.add(title="A day", tags=("one", "two"))
 
     asset = studio.asset(added.asset_id)

@@ -95,7 +95,7 @@ def originals(studio: Studio) -> list[str]:
 
 
 def test_film_that_came_in_parts_is_one_film_and_one_job(studio: Studio) -> None:
-    """000-033, 000-042: its bytes are moved, not copied, and all that was said of it is kept."""
+    """000-004, 000-042: its bytes are moved, not copied, and all that was said of it is kept."""
     options = Options(qualities=("480p",), languages=("de", "en"), text=False)
     id = begin(studio, title="A day", tags=("one", "two"), priority=8, options=options)
     for start in range(0, len(FILM), 70_000):

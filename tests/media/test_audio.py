@@ -38,7 +38,7 @@ class Patient(Watch):
 
 
 def test_segments_are_published_before_the_sound_is_encoded(folder):
-    """000-026: a film can be watched while it is made, so its sound must be there in time."""
+    """A film can be watched while it is made, so its sound must be there in time."""
     path, source = look_at(clip("film"), folder)
     [take] = takes(plan(source, WHOLE), tracks(source)[0])
     heard: list[object] = []
@@ -58,7 +58,7 @@ def test_segments_are_published_before_the_sound_is_encoded(folder):
 
 
 def test_beginning_is_made_alone_and_the_rest_goes_on_without_a_seam(folder):
-    """000-026: the first minute does not wait for the whole; not a bit tells them apart."""
+    """The first minute does not wait for the whole; not a bit tells them apart."""
     path, source = look_at(clip("film"), folder)
     [track] = tracks(source)
     [whole], parts = takes(plan(source, WHOLE), track), takes(plan(source, SHORT), track)

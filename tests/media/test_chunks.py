@@ -52,7 +52,7 @@ CLIPS = [
 
 @pytest.mark.parametrize("name, frames, chunks", CLIPS)
 def test_stitched_chunks_equal_the_whole(name, frames, chunks, folder):
-    """002-009: every kind of film, cut at several places, is the film that one encode makes."""
+    """001-024: every kind of film, cut at several places, is the film that one encode makes."""
     path, source = look_at(clip(name), folder)
 
     stitched = make(path, source, folder / "chunks", SHORT)
@@ -180,7 +180,7 @@ def test_sound_stays_beside_its_picture(folder):
 
 
 def test_chunks_of_two_versions_of_ffmpeg_fit_together(folder):
-    """000-032: workers need not have the same ffmpeg for their chunks to share one init."""
+    """Workers need not have the same ffmpeg for their chunks to share one init."""
     if (other := ffmpeg.system()) is None:
         pytest.skip("there is no second ffmpeg on this machine")
     path, source = look_at(clip("fps30"), folder)
@@ -240,7 +240,7 @@ class Picky(X264):
 
 
 def test_last_attempt_keeps_the_rungs_that_can_be_encoded(folder):
-    """000-032: a quality that fails is reported with its error, and the others are there."""
+    """000-032, 000-120: a quality that fails is reported with its error, the others are there."""
     path, source = look_at(clip("fps30"), folder)
     piece = _piece(source, plan(source, SHORT), 0)
     tools = Tools(encoder=Picky())

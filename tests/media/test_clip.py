@@ -119,7 +119,7 @@ def clicks_of(path: str) -> list[float]:
     ],
 )
 def test_an_exact_clip_begins_and_ends_with_the_frames_of_its_window(name, first, last, folder):
-    """002-039, 002-040, 002-041: cut from the original, by its frames, to an MP4."""
+    """002-039, 002-040: cut from the original, by its frames, to an MP4."""
     made = make(name, folder)
 
     fps = film(name)[1].video.fps
@@ -295,7 +295,7 @@ def test_a_wrapper_without_harm_is_not_noticed(folder, sabotage):
 
 @pytest.mark.parametrize("damage", DAMAGES)
 def test_a_damaged_clip_is_never_handed_out(damage, folder, sabotage):
-    """000-074: exit code 0 proves nothing."""
+    """Exit code 0 proves nothing."""
     sabotage(DAMAGES[damage])
 
     with pytest.raises(Retryable) as raised:

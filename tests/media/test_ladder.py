@@ -62,7 +62,7 @@ def test_known_sizes_are_the_usual_ones():
 
 
 def test_lowest_rung_alone_is_required():
-    """000-032: each quality stands for itself; the film needs only the lowest."""
+    """000-032, 000-120: each quality stands for itself; the film needs only the lowest."""
     required = [rung.required for rung in _ladder(1920, 1080)]
 
     assert required == [False, False, False, True]

@@ -147,7 +147,7 @@ def test_growing_file_ends_at_its_last_whole_fragment():
 
 @given(place=st.integers(0, 10_000), value=st.integers(0, 255), end=st.integers(0, 10_000))
 def test_damaged_boxes_are_read_or_refused(place, value, end):
-    """002-009: whatever the bytes are, the answer is a value or OUTPUT_INVALID."""
+    """Whatever the bytes are, the answer is a value or OUTPUT_INVALID."""
     data = bytearray(
         fragment.write_fragment([b"one", b"two"], sequence=1, decode_time=0, duration=1)
     )

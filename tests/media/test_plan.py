@@ -60,7 +60,7 @@ def test_sound_covers_the_film_beside_its_pictures(fps, frames):
     ],
 )
 def test_first_minute_of_the_sound_of_a_long_film_is_a_chunk_of_its_own(seconds, linear, segments):
-    """000-026: what is watched early does not wait for all of the sound."""
+    """001-024: what is watched early does not wait for all of the sound."""
     source = film(SOURCE, fps=Fraction(24), frames=24 * seconds)
 
     sounds = plan(replace(source, linear=linear)).sounds
@@ -108,7 +108,7 @@ def test_segments_are_whole_groups_of_about_two_and_six_seconds(fps, gop_frames,
 
 
 def test_first_chunk_is_one_segment_and_the_others_are_five():
-    """000-032: somebody can watch when six seconds are encoded."""
+    """001-024: somebody can watch when six seconds are encoded."""
     _, chunks = _plan(Fraction(30), 30 * 100)
 
     assert [chunk.segments for chunk in chunks] == [1, 5, 5, 5, 1]

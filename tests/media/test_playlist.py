@@ -64,7 +64,7 @@ def test_media_playlist_of_a_finished_film():
 
 
 def test_growing_playlist_only_ever_gets_longer():
-    """000-026: what a player has read stays true while the film is encoded."""
+    """What a player has read stays true while the film is encoded."""
     whole = _filled(HIGH, 1000)
 
     texts = [playlist.media(whole, GRID, end=end) for end in range(GRID.segments + 1)]
@@ -124,7 +124,7 @@ def test_last_segment_of_a_few_frames_is_no_peak_of_its_own():
 
 
 def test_shown_prefix_never_has_a_hole():
-    """000-032: whatever order chunks end in, all qualities show the same beginning."""
+    """Whatever order chunks end in, all qualities show the same beginning."""
     random = Random(7)
     for _ in range(300):
         done = [_some(rendition, random) for rendition in (HIGH, LOW, SOUND)]

@@ -100,7 +100,7 @@ def test_wrapper_that_does_no_harm_is_not_noticed(folder, film, wrapped):
 
 @pytest.mark.parametrize("damage", DAMAGES)
 def test_damaged_pictures_are_caught(damage, folder, film, wrapped):
-    """000-074: a file is committed after it was read again, never by the exit code."""
+    """A file is committed after it was read again, never by the exit code."""
     path, piece, _ = film
 
     with pytest.raises(Retryable) as caught:

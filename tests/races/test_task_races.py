@@ -59,7 +59,7 @@ def test_rivals_never_claim_the_same_task(world: World):
 
 @on_postgres
 def test_rival_passes_a_task_that_is_being_claimed_and_takes_the_next(world: World):
-    """000-048, 000-111, 001-008, 001-009, 002-002: it neither waits nor goes without."""
+    """000-048, 000-053, 000-111, 001-008, 001-009, 002-002: it neither waits nor goes without."""
     jobs = [world.submit(), world.submit()]
     first, second = world.worker("ann"), world.worker("bob")
     passed: list[Claim] = []

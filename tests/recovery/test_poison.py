@@ -57,7 +57,7 @@ def test_heartbeat_without_a_checkpoint_does_not_start_the_count_again(world: Wo
 
 
 def test_failure_that_was_reported_starts_the_count_again(world: World):
-    """002-051: a worker that can still report was not taken down."""
+    """003-057: a worker that can still report was not taken down."""
     claim = _submitted(world)
     claim = _lose(world, claim, times=2, claims_again=True)
     world.fail(claim)

@@ -23,7 +23,7 @@ def claim(world: World) -> Claim:
 def test_tasks_of_a_dead_process_are_ready_at_once_and_keep_their_attempt(
     world: World, claim: Claim
 ):
-    """001-018, 000-002 (C2): the lease still had time to run."""
+    """001-018 (C2): the lease still had time to run."""
     recovered = take_back(world.engine, [claim.owner], now=world.now)
 
     task = world.task(claim.id)

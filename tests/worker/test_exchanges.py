@@ -64,7 +64,7 @@ def gated(
 
 
 def test_room_is_asked_for_once(shop: Shop) -> None:
-    """000-041: two exchanges together never claim more than there are slots."""
+    """003-052: two exchanges together never claim more than there are slots."""
     job = shop.submit({"nap": Step(items=[{}] * 6)})
 
     with gated(shop, slots=2) as (worker, session):
@@ -105,7 +105,7 @@ def test_hint_asks_for_nothing_but_the_lane_that_has_work(shop: Shop) -> None:
 
 
 def test_claims_of_a_lost_answer_are_handed_back_before_anything_else(shop: Shop) -> None:
-    """000-028: the claims that nobody heard of are free again, and run once."""
+    """The claims that nobody heard of are free again, and run once."""
     job = shop.submit({"nap": Step(items=[{}] * 3)})
 
     with gated(shop, slots=3) as (_, session):

@@ -117,7 +117,7 @@ def test_every_frame_is_shown_across_forced_switches(made):
 
 
 def test_film_that_is_still_encoded_plays_to_its_end(made):
-    """000-026: a player that comes early sees the playlists grow, and starts at the beginning."""
+    """A player that comes early sees the playlists grow, and starts at the beginning."""
 
     def growing(rendition):
         yield from (playlist.media(rendition, made.grid, end=end) for end in (3, 5))
