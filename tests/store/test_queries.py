@@ -12,6 +12,7 @@ import pytest
 import rushes
 from rushes.errors import Invalid
 from rushes.store.database import Database
+from rushes.store.ids import new_id
 from rushes.store.queries import Dialect, load, parse, script
 
 GUARD = r"WHERE[\s\S]*\bstate (= '|IN \()"
@@ -133,6 +134,21 @@ def test_every_statement_can_be_planned(db: Database):
     assert len(statements) > 60
 
 
+@pytest.mark.parametrize("name", ["claim", "list_jobs", "job_logs", "job_executions", "job_events"])
+def test_what_is_read_in_order_is_kept_in_order(db: Database, name: str):
+    """003-012, 003-014, 003-024, 003-077: an index ends in the order, so nothing is sorted."""
+    statement = load(db.dialect)[name]
+
+    owner = None if name == "list_jobs" else "me"
+    asked = {"n": 10, "job_id": new_id(), "lane": "default", "owner": owner}
+
+    plan = " ".join(str(row) for row in _planned(db, statement, asked)).lower()
+
+    assert "index" in plan
+    assert "sort" not in plan
+    assert "temp b-tree for order" not in plan
+
+
 def test_every_statement_that_writes_tasks_names_its_state(db: Database):
     """001-007, 003-025: a change of state that names no source could undo another."""
     changes = {name: text for name, text in load(db.dialect).items() if changes_state(text)}
@@ -153,10 +169,20 @@ def test_planning_finds_a_statement_that_is_wrong(db: Database):
 
 def _plan(db: Database, statement: str) -> str:
     """Let the database plan a statement. Returns what is wrong with it."""
-    parameters = dict.fromkeys(re.findall(r"(?<![:\w]):([a-z][a-z0-9_]*)\b|%\((\w+)\)s", statement))
-    values = dict.fromkeys(name for names in parameters for name in names if name)
     try:
-        db.transact(lambda tx: tx._connection.execute(f"EXPLAIN {statement}", values).fetchall())
+        _planned(db, statement)
     except (sqlite3.Error, psycopg.Error) as error:
         return str(error).splitlines()[0]
     return ""
+
+
+def _planned(
+    db: Database, statement: str, given: dict[str, object] | None = None
+) -> list[dict[str, object]]:
+    parameters = dict.fromkeys(re.findall(r"(?<![:\w]):([a-z][a-z0-9_]*)\b|%\((\w+)\)s", statement))
+    values = dict.fromkeys(name for names in parameters for name in names if name) | (given or {})
+    explain = "EXPLAIN" if db.dialect == "postgres" else "EXPLAIN QUERY PLAN"
+    rows = db.transact(
+        lambda tx: tx._connection.execute(f"{explain} {statement}", values).fetchall()
+    )
+    return [dict(row) for row in rows]
