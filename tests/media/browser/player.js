@@ -1,5 +1,7 @@
 // Plays /set/master.m3u8, changes the level in the middle of every segment, notes what it saw.
 
+import Hls from "/hls.mjs";
+
 const SEGMENT_S = 0.5;
 let lastTurn = -1;
 
