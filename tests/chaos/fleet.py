@@ -72,7 +72,7 @@ class Fleet:
         for alarm, process in self._stopped:
             alarm.cancel()
             alarm.join()
-            os.kill(process.pid or 0, signal.SIGCONT)
+            _send(process, signal.SIGCONT)
         for process in [*self._workers, *(process for _, process in self._stopped)]:
             process.kill()
             process.join()
@@ -100,9 +100,8 @@ class Fleet:
             return
         [number] = self._random.choices([signal.SIGKILL, signal.SIGTERM, signal.SIGSTOP], [7, 2, 1])
         process = self._random.choice(self._workers)
-        if not process.is_alive():
+        if not (process.is_alive() and _send(process, number)):
             return
-        os.kill(process.pid or 0, number)
         self.signals[number] += 1
         if number == signal.SIGSTOP:
             self._workers.remove(process)
@@ -119,7 +118,7 @@ class Fleet:
     def _wake_later(self, process: ForkServerProcess) -> threading.Timer:
         """Wake it from a thread: it may hold the lock of SQLite that everybody else waits for."""
         longer_than_the_lease = 1.6
-        alarm = threading.Timer(longer_than_the_lease, os.kill, (process.pid, signal.SIGCONT))
+        alarm = threading.Timer(longer_than_the_lease, _send, (process, signal.SIGCONT))
         alarm.start()
         return alarm
 
@@ -130,3 +129,12 @@ class Fleet:
         )
         process.start()
         self._workers.append(process)
+
+
+def _send(process: ForkServerProcess, number: signal.Signals) -> bool:
+    """Return whether it was still there: one that was asked to stop may go at any moment."""
+    try:
+        os.kill(process.pid or 0, number)
+    except ProcessLookupError:
+        return False
+    return True
