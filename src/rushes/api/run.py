@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import errno
 import socket
 import threading
 import time
@@ -18,7 +19,7 @@ if TYPE_CHECKING:
     from fastapi import FastAPI
     from granian.server.embed import Server
 
-START_S, STOP_S = 10.0, 5.0
+START_S, STOP_S = 30.0, 5.0
 HEADERS_MS = 10_000
 BACKLOG, CONNECTIONS = 1_024, 10_000  # streams of events stay open
 THREADS = 250  # so that many requests may wait for the database, and are told when it is busy
@@ -96,9 +97,12 @@ def _free(host: str, port: int) -> int:
         probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         try:
             probe.bind((host, port))
-        except OSError as error:
+        except (OSError, TypeError) as error:  # TypeError: what can be no name of a host
+            is_taken = getattr(error, "errno", None) == errno.EADDRINUSE
             raise Invalid(
-                f"cannot listen on {host}:{port}: {error.strerror}",
-                hint="another program has it; choose one with --port",
+                f"cannot listen on {host}:{port}: {getattr(error, 'strerror', error)}",
+                hint="another program has the port; choose another one with --port"
+                if is_taken
+                else "look at --host and --port",
             ) from error
         return int(probe.getsockname()[1])

@@ -42,9 +42,8 @@ def up(
 
     with connect(ctx, host=host, port=port, worker_slots=slots) as rushes:
         check_address(rushes)
-        key = _first_key(rushes)
         with open_server(rushes) as address:
-            _welcome(rushes, address, key, as_json=as_json)
+            _welcome(rushes, address, as_json=as_json)
             replaced = run_worker(rushes)
     if replaced:
         note(replaced)
@@ -59,8 +58,7 @@ def serve(
 
     with connect(ctx, host=host, port=port) as rushes:
         check_address(rushes)
-        key = _first_key(rushes)
-        run_server(rushes, ready=lambda address: _welcome(rushes, address, key, as_json=as_json))
+        run_server(rushes, ready=lambda address: _welcome(rushes, address, as_json=as_json))
 
 
 def check_address(rushes: App) -> None:
@@ -75,18 +73,15 @@ def check_address(rushes: App) -> None:
         )
 
 
-def _first_key(rushes: App) -> str | None:
-    from rushes.library.keys import first_admin
-
-    return first_admin(rushes.db)
-
-
-def _welcome(rushes: App, address: str, key: str | None, *, as_json: bool) -> None:
+def _welcome(rushes: App, address: str, *, as_json: bool) -> None:
+    """Say where the server is. The key is made now: nobody would see that of a failed start."""
     from rushes.domain.person import FIRST_ADMIN
+    from rushes.library.keys import first_admin
     from rushes.library.sessions import make_link
 
     gc.enable()  # it was off to start faster
     gc.freeze()
+    key = first_admin(rushes.db)
     link = f"{address}/login#{make_link(rushes.db, FIRST_ADMIN)}" if key else None
     if as_json:
         say_line({"event": "up", "address": address, "admin_key": key, "login": link})
