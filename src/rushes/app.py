@@ -205,8 +205,9 @@ def open_server(app: App) -> Iterator[str]:
             library=app.library, settings=app.settings, notifier=app.notifier, hub=hub
         )
         app.notifier.listen(context.hall.hint)
-        for folder in app.settings.watch_folders:
-            watch = partial(inbox.watch, app.library, Path(folder), stop=left)
+        watched = [inbox.watchable(app.library, Path(one)) for one in app.settings.watch_folders]
+        for folder in watched:
+            watch = partial(inbox.watch, app.library, folder, stop=left)
             threading.Thread(target=watch, name="rushes-inbox", daemon=True).start()
         stack.callback(left.set)
         application = build(context)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import socket
 from collections.abc import Iterator
 from contextlib import closing
+from pathlib import Path
 
 import pytest
 
@@ -44,3 +45,18 @@ def test_address_that_this_machine_does_not_have_is_one_clear_line(
     assert (answer.code, answer.out) == (2, "")
     assert f"cannot listen on {host}:0: " in answer.err
     assert "hint: look at --host and --port" in answer.err
+
+
+@pytest.mark.parametrize("folder, word", [("nowhere", "is not a folder"), ("data", "lie in each")])
+def test_folder_that_cannot_be_watched_is_told_at_the_start(
+    cli: Cli, world: World, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, folder: str, word: str
+):
+    """Films that are dropped into it would wait for ever."""
+    (tmp_path / "data").mkdir()
+    monkeypatch.setenv("RUSHES_WATCH_FOLDERS", str(tmp_path / folder))
+
+    answer = cli("up", "--port", "0")
+
+    assert (answer.code, answer.out) == (2, "")
+    assert word in answer.err
+    assert sql(world.db, "SELECT id FROM keys") == []

@@ -110,6 +110,16 @@ def watch(
             due = now + pace.floor
 
 
+def watchable(library: Library, folder: Path) -> Path:
+    """Return where a folder really is. Raises Invalid for one that cannot be watched."""
+    if not folder.is_dir():
+        raise Invalid(f"{folder} is not a folder", hint="make it, or name another one to watch")
+    real, data = folder.resolve(), library.storage.root.resolve()
+    if real.is_relative_to(data) or data.is_relative_to(real):
+        raise Invalid(f"{folder} and the data folder lie in each other", hint="watch another one")
+    return real
+
+
 class Waiting(NamedTuple):
     """A file as it was seen, and when it may be taken if it still is like that."""
 
@@ -130,7 +140,7 @@ class Watcher:
         pace: Pace = PACE,
         stop: Event | None = None,
     ) -> None:
-        self.folder = _watchable(library, folder)
+        self.folder = watchable(library, folder)
         self._library, self._owner, self._wish = library, principal.owner, wish
         self._pace, self._stop = pace, stop or Event()
         self._waiting: dict[Path, Waiting] = {}
@@ -200,15 +210,6 @@ class Watcher:
             db.transact(lambda tx: uploads.note(tx, self._owner, path, look, **ids))
         self._done[path] = look
         return added
-
-
-def _watchable(library: Library, folder: Path) -> Path:
-    if not folder.is_dir():
-        raise Invalid(f"{folder} is not a folder", hint="make it, or name another one to watch")
-    real, data = folder.resolve(), library.storage.root.resolve()
-    if real.is_relative_to(data) or data.is_relative_to(real):
-        raise Invalid(f"{folder} and the data folder lie in each other", hint="watch another one")
-    return real
 
 
 def _wakes(folder: Path, stop: Event, timeout: float) -> Iterator[bool]:
