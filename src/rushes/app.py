@@ -167,7 +167,7 @@ def _application(
     settings: Settings, name: str | None, stages: Mapping[str, Stage] | None = None
 ) -> protocol.Introduction:
     here = machine.try_out()
-    return protocol.Introduction(
+    return protocol.Introduction.of(
         worker_name=name or settings.worker_name,
         lanes=settings.lanes(),
         kinds=sorted(stages or ()),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import stat
 from collections.abc import Callable
 from pathlib import Path
@@ -81,17 +82,28 @@ def test_keys_of_a_worker_are_listed_added_and_ended(cli: Cli, server: Callable[
         (("worker", "join", "films", "--token", TOKEN), 2, "not the address of a server"),
         (("worker", "join", NOWHERE, "--token", TOKEN), 6, "nobody answers"),
         (("worker", "join", "SERVER", "--token", TOKEN), 4, "unknown, too old or was used"),
-        (("worker", "join", "SERVER", "--token", "x y"), 2, "not a key"),
+        (("worker", "join", "SERVER", "--token", "x y"), 2, "not a token to join"),
+        (("worker", "join", "SERVER", "--token", "rsh_user_x"), 2, "rushes workers invite"),
+        (("worker", "join", "SERVER", "--token", "rsh_join_ä"), 2, "not a key"),
+        (("worker", "join", "SERVER", "--token", TOKEN, "--name", "n" * 201), 2, "worker_name: "),
+        (("worker", "join", "SERVER"), 2, "no token on standard input"),
         (("workers", "keys", "nobody"), 3, "no worker"),
         (("workers", "show", "nobody"), 3, "no worker"),
         (("workers", "invite", "--kinds", "UPPER!"), 2, "not a kind"),
         (("workers", "invite", "--minutes", "0"), 2, ""),
     ],
-    ids=range(8),
+    ids=range(12),
 )
 def test_wrong_input_is_one_clear_line(
-    cli: Cli, server: Callable[[], Served], tmp_path: Path, arguments, code: int, word: str
+    cli: Cli,
+    server: Callable[[], Served],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    arguments,
+    code: int,
+    word: str,
 ):
+    monkeypatch.setattr("sys.stdin", io.StringIO("\n"))
     given = [server().url if one == "SERVER" else one for one in arguments]
 
     answer = cli(*given)
@@ -100,6 +112,31 @@ def test_wrong_input_is_one_clear_line(
     assert word in answer.err
     assert TOKEN not in answer.err
     assert not (tmp_path / "data" / joined.FILE).exists()
+
+
+def test_token_is_read_from_standard_input(
+    cli: Cli, server: Callable[[], Served], monkeypatch: pytest.MonkeyPatch
+):
+    """Where others would see an option, and nobody is at a terminal."""
+    monkeypatch.setattr("sys.stdin", io.StringIO(f"{token(cli)}\n"))
+
+    assert cli("worker", "join", server().url, "--name", "far").code == 0
+
+
+def test_key_that_could_not_be_kept_is_not_made(
+    cli: Cli, server: Callable[[], Served], tmp_path: Path
+):
+    """The token is as good as before, and the server knows of no worker."""
+    given = token(cli)
+    (tmp_path / "file").touch()
+
+    refused = cli("--data", tmp_path / "file", "worker", "join", server().url, "--token", given)
+    before = cli("workers", "list").out
+    joins = cli("worker", "join", server().url, "--token", given, "--name", "far")
+
+    assert refused.code == 6
+    assert "worker.json cannot be written" in refused.err
+    assert (before, joins.code) == ("no workers\n", 0)
 
 
 def test_name_that_is_taken_is_refused(cli: Cli, server: Callable[[], Served], tmp_path: Path):

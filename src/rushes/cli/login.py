@@ -7,12 +7,12 @@ from __future__ import annotations
 
 import json
 import os
-import sys
 from pathlib import Path
 from typing import Annotated, NamedTuple
 
 import typer
 
+from rushes.cli import secret
 from rushes.cli.connection import AsJson
 from rushes.cli.output import printable, say, say_json
 from rushes.errors import Invalid, Unavailable
@@ -46,7 +46,7 @@ def login(
     from rushes.client import Client
     from rushes.wire.http import check_key, check_server
 
-    known = Login(check_server(server), check_key(ctx.obj["key"] or _ask_key()))
+    known = Login(check_server(server), check_key(_key(ctx)))
     with Client(known.server, key=known.key) as client:
         me = client.me()
     _store(known)
@@ -103,17 +103,6 @@ def _file() -> Path:
         raise Homeless("this user has no home folder", hint="set XDG_CONFIG_HOME") from error
 
 
-def _ask_key() -> str:
-    """Ask on the terminal; without one, read a line."""
-    if sys.stdin.isatty():
-        return str(typer.prompt("key", hide_input=True, err=True))
-    try:
-        line = sys.stdin.readline(LONGEST_KEY + 2).strip()
-    except UnicodeDecodeError as error:
-        raise Invalid("the key on standard input is not text") from error
-    if not line:
-        raise Invalid(
-            "there is no key on standard input",
-            hint="call it on a terminal, or: rushes login URL < FILE",
-        )
-    return line
+def _key(ctx: typer.Context) -> str:
+    given: str | None = ctx.obj["key"]
+    return given or secret.ask("key", longest=LONGEST_KEY, command="login URL")

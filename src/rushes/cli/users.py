@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import sys
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from rushes.cli import secret
 from rushes.cli.connection import AsJson, reach
 from rushes.cli.output import between, duration, now, printable, say, say_json, table
-from rushes.errors import Invalid
 
 if TYPE_CHECKING:
     from rushes.api.people import UserView
@@ -108,18 +107,6 @@ def _tell(user: UserView, line: str, as_json: bool) -> None:
 
 
 def _ask_password() -> str:
-    """Ask on the terminal; without one, read a line. Never an option: others see those."""
     from rushes.domain.person import LONGEST_PASSWORD
 
-    if sys.stdin.isatty():
-        return str(typer.prompt("password", hide_input=True, confirmation_prompt=True, err=True))
-    try:
-        line = sys.stdin.readline(LONGEST_PASSWORD + 2).rstrip("\r\n")
-    except UnicodeDecodeError as error:
-        raise Invalid("the password on standard input is not text") from error
-    if not line:
-        raise Invalid(
-            "there is no password on standard input",
-            hint="call it on a terminal, or: rushes users … < FILE",
-        )
-    return line
+    return secret.ask("password", longest=LONGEST_PASSWORD, command="users …", confirm=True)

@@ -6,9 +6,12 @@ from typing import Annotated
 
 import typer
 
+from rushes.cli import secret
 from rushes.cli.connection import AsJson, connect, settings_of
 from rushes.cli.output import printable, say, say_json
 from rushes.errors import Conflict, Invalid
+
+LONGEST_TOKEN = 200
 
 app = typer.Typer(help="Run this machine's worker.", no_args_is_help=True)
 
@@ -29,7 +32,8 @@ def join(
         typer.Option(
             metavar="TOKEN",
             envvar="RUSHES_JOIN_TOKEN",
-            help="What `rushes workers invite` printed; unset: it is asked for.",
+            help="What `rushes workers invite` printed; unset: it is asked for, or read from "
+            "the first line of standard input.",
         ),
     ] = None,
     name: Annotated[
@@ -44,7 +48,7 @@ def join(
     """
     from rushes.app import join_server
 
-    given = token or typer.prompt("Token", hide_input=True, err=True)
+    given = token or secret.ask("token", longest=LONGEST_TOKEN, command="worker join URL")
     found = join_server(settings_of(ctx), server, given.strip(), name)
     if as_json:
         say_json({"server": found.server, "name": found.name})

@@ -9,7 +9,7 @@ from contextlib import closing
 from pathlib import Path
 
 from rushes import __version__
-from rushes.errors import Unavailable
+from rushes.errors import Invalid, Unavailable
 from rushes.wire.http import Http, check_server
 from rushes.worker import joined
 from rushes.worker.joined import Joined
@@ -17,12 +17,21 @@ from rushes.worker.protocol import Introduction, Welcome
 
 log = logging.getLogger(__name__)
 
+TOKEN = "rsh_join_"
 FIRST_PAUSE_S, LONGEST_PAUSE_S = 0.5, 30.0
 
 
 def join(server: str, token: str, who: Introduction, folder: Path) -> Joined:
-    """Register this machine with a server, and keep the key in a folder."""
+    """Register this machine with a server, and keep the key in a folder.
+
+    What can be wrong on this side is found before the server is asked: it gives each key once.
+    """
     known = check_server(server)
+    if not token.startswith(TOKEN):
+        raise Invalid(
+            "this is not a token to join", hint="an admin makes one: rushes workers invite"
+        )
+    joined.check_place(folder)
     with closing(Http(known, token)) as http:
         told = http.ask("/worker/register", who, Welcome)
     found = Joined(known, told.api_key or "", told.worker_name)

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import json
 import os
-from contextlib import suppress
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import NamedTuple
 
@@ -35,20 +36,21 @@ def load(folder: Path) -> Joined | None:
         ) from error
 
 
+def check_place(folder: Path) -> None:
+    """Raise Unavailable unless a key can be kept in this folder."""
+    with _draft(folder) as draft:
+        draft.unlink()
+
+
 def store(folder: Path, joined: Joined) -> Path:
     """Keep it, for this person alone. Returns where."""
-    path, draft = folder / FILE, folder / f"{FILE}.new"
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-        draft.unlink(missing_ok=True)
-        descriptor = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
-        with os.fdopen(descriptor, "w") as file:
+    path = folder / FILE
+    with _draft(folder) as draft:
+        with draft.open("w") as file:
             json.dump(joined._asdict(), file)
             file.flush()
             os.fsync(file.fileno())
         draft.replace(path)
-    except OSError as error:
-        raise Unavailable(f"{path} cannot be written: {error.strerror}") from error
     return path
 
 
@@ -58,3 +60,16 @@ def forget(folder: Path) -> bool:
         (folder / FILE).unlink()
         return True
     return False
+
+
+@contextmanager
+def _draft(folder: Path) -> Iterator[Path]:
+    """Give an empty file that nobody else may read, in a folder that is made if need be."""
+    draft = folder / f"{FILE}.new"
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        draft.unlink(missing_ok=True)
+        os.close(os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600))
+        yield draft
+    except OSError as error:
+        raise Unavailable(f"{folder / FILE} cannot be written: {error.strerror}") from error

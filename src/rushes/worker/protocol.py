@@ -6,9 +6,9 @@ answered as it was then.
 
 from __future__ import annotations
 
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, Self
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from rushes.domain.failure import MESSAGE_LIMIT, TRACE_LIMIT, Failure, clean
 from rushes.domain.failure import failure as make_failure
@@ -16,6 +16,7 @@ from rushes.domain.graph import MAX_SPEC_BYTES
 from rushes.domain.outcome import Beat, Done, Failed, HandedBack, Outcome
 from rushes.domain.task import Claim
 from rushes.domain.worker import Mode, Usage
+from rushes.errors import Invalid
 
 VERSION = 1
 OLDEST = 1
@@ -46,6 +47,18 @@ class Introduction(Message):
     hostname: Annotated[str, Field(max_length=255)] = ""
     version: Annotated[str, Field(max_length=50)] = "0"
     protocol: int = VERSION
+
+    @classmethod
+    def of(cls, **told: Any) -> Self:
+        """Return it, or raise Invalid for what no server would take."""
+        try:
+            return cls(**told)
+        except ValidationError as error:
+            first = error.errors()[0]
+            name = ".".join(str(part) for part in first["loc"])
+            raise Invalid(
+                f"{name}: {first['msg']}", hint="look at --name and the settings"
+            ) from error
 
 
 class Welcome(Message):
