@@ -14,13 +14,17 @@ import pytest
 from pydantic import SecretStr
 
 from rushes.domain.graph import JobRequest, Step
+from rushes.domain.outcome import Done, Failed
 from rushes.domain.person import LOCAL
 from rushes.engine.submit import submit
+from rushes.errors import Permanent
 from rushes.library import deliveries, fleet
+from rushes.library.deliveries import Held
 from rushes.library.library import Library
 from rushes.settings import Settings
 from rushes.storage.local import LocalStorage
 from rushes.store.database import Database
+from rushes.worker.files import LocalFiles
 from tests.api.house import House, Visitor, open_house
 from tests.api.test_health import application
 from tests.library.studio import Studio
@@ -249,6 +253,34 @@ def test_result_cannot_open_files_for_the_next_task(far: Remote, studio: Studio,
 
     [row] = sql(studio.db, f"SELECT state FROM tasks WHERE id = {task['task_id']}")
     assert row["state"] != "done"
+
+
+def test_result_without_fields_opens_nothing_either(far: Remote, studio: Studio):
+    """B-WK-12: whatever the form of a result, the keys in it are its own."""
+    studio.add()
+    probe = studio.take("probe")
+    held = Held(owner=studio.owner, task_id=probe.id, epoch=probe.epoch)
+    told = Done(held.task_id, held.epoch, json.dumps(["originals/other/source.mp4"]))
+
+    assert isinstance(deliveries.checked(studio.library, studio.owner, told), Failed)
+
+
+def test_worker_reads_nothing_but_originals_and_what_tasks_made(far: Remote, studio: Studio):
+    """B-WK-12: not the files that are laid out to be played, whatever a result says of them."""
+    studio.add()
+    held = studio.do("probe")
+    key = "assets/other/v1/360p/00000.m4s"
+    secret = studio.storage.path(key)
+    secret.parent.mkdir(parents=True)
+    secret.write_bytes(b"a film of somebody else")
+    sql(studio.db, f"UPDATE tasks SET result = json_set(result, '$.work_key', '{key}')")
+    task = next(one for one in far.claim() if one["kind"] == "thumbnail")
+
+    refused = far.refused("inputs", 403, **about(task), keys=[key])
+
+    assert refused["code"] == "FORBIDDEN"
+    with pytest.raises(Permanent, match="missing"):
+        LocalFiles(studio.storage, held).fetch(key)
 
 
 def test_failure_is_kept_short_and_clean(far: Remote, studio: Studio, probe):

@@ -12,6 +12,7 @@ from typing import NamedTuple
 
 _PART = r"[A-Za-z0-9_-][A-Za-z0-9._-]*"
 _KEY = re.compile(rf"{_PART}(/{_PART})+")
+SOURCES = ("objects/", "originals/")
 ASIDE = ("frames", "text")
 """What a version is made with but does not play: kept apart from what it is made of."""
 
@@ -35,6 +36,15 @@ def is_key(text: str) -> bool:
     (True, False, False)
     """
     return len(text) <= 500 and _KEY.fullmatch(text) is not None
+
+
+def is_source(key: str) -> bool:
+    """Whether a task may read a file: what came in and what tasks made, not what is laid out.
+
+    >>> is_source("objects/a/7-1/poster.jpg"), is_source("assets/a/v1/poster.jpg")
+    (True, False)
+    """
+    return is_key(key) and key.startswith(SOURCES)
 
 
 def source_key(asset_id: str, extension: str) -> str:

@@ -25,7 +25,7 @@ from typing import IO, Any
 
 from pydantic import TypeAdapter, ValidationError
 
-from rushes.domain.artifact import Artifact, attempt_folder, is_key
+from rushes.domain.artifact import SOURCES, Artifact, attempt_folder, is_key, is_source
 from rushes.domain.failure import failure
 from rushes.domain.outcome import Done, Failed, Outcome
 from rushes.domain.readable import readable
@@ -81,7 +81,7 @@ def sources(library: Library, secret: bytes, held: Held, keys: list[str]) -> lis
     expires = time.time_ns() // 1_000_000 + millis(LIFE)
     found = []
     for key in keys:
-        if not is_key(key) or not (key in named or key.rpartition("/")[0] in named):
+        if not is_source(key) or not (key in named or key.rpartition("/")[0] in named):
             raise Forbidden(f"task {held.task_id} does not name the file {key[:200]!r}")
         size = library.storage.existing(key).stat().st_size
         found.append(Source(key=key, bytes=size, ticket=_sign(secret, held, key, expires)))
@@ -243,10 +243,9 @@ def checked(library: Library, owner: str, outcome: Outcome) -> Outcome:
 
 def _check_files(library: Library, row: Row, result: str) -> None:
     told = json.loads(result)
-    if not isinstance(told, Mapping):
-        return
     folder = library.storage.key(_folder(library, row)) if _asset(row) else None
-    listed = ARTIFACTS.validate_python(told.get("artifacts") or [])
+    files = told.get("artifacts") if isinstance(told, Mapping) else None
+    listed = ARTIFACTS.validate_python(files or [])
     for file in listed:
         if folder is None or file.key != f"{folder}/{file.key.removeprefix(f'{folder}/')}":
             raise Invalid(f"{file.key!r} is not a file of this attempt")
@@ -254,7 +253,7 @@ def _check_files(library: Library, row: Row, result: str) -> None:
         if (path.stat().st_size, library.storage.sha256(file.key)) != (file.bytes, file.sha256):
             raise Invalid(f"{file.key} is not the file that the result says")
         _check_kind(path)
-    others = {key for key in _strings(told) if key.startswith(("objects/", "originals/"))}
+    others = {key for key in _strings(told) if key.startswith(SOURCES)}
     ours = {file.key for file in listed} | {file.key.rpartition("/")[0] for file in listed}
     foreign = others - ours - _texts(row["params"])
     if foreign:

@@ -6,7 +6,7 @@ import shutil
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from rushes.domain.artifact import Artifact, attempt_folder
+from rushes.domain.artifact import Artifact, attempt_folder, is_source
 from rushes.domain.task import Claim
 from rushes.errors import Permanent
 from rushes.storage.local import LocalStorage
@@ -20,7 +20,7 @@ class LocalFiles:
 
     def fetch(self, key: str) -> Path:
         path = self._storage.path(key)
-        if not path.is_file():
+        if not is_source(key) or not path.is_file():
             raise Permanent(
                 f"the file {key} is missing",
                 error_code="SOURCE_MISSING",
