@@ -8,6 +8,8 @@ import json
 import tarfile
 import time
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -332,6 +334,28 @@ def test_worker_without_room_is_given_nothing_that_writes(far: Remote, studio: S
     assert far.claim() == []
     far.post("heartbeat", free_bytes=100, reserve_bytes=10)
     assert [task["kind"] for task in far.claim()] == ["probe"]
+
+
+def test_full_disk_of_the_server_stops_workers_elsewhere_as_well(studio: Studio, tmp_path: Path):
+    """F-DK-1: what they made would have no place; they go on when there is room again."""
+    roomy, settings = studio.library, Settings(data=tmp_path / "data")
+    near, first = open_house(studio, settings)
+    studio.library = replace(roomy, reserve_bytes=1 << 62)
+    full, second = open_house(studio, settings)
+    studio.library = roomy
+    far = Remote(near)
+    studio.add()
+
+    far.visitor = full.visitor(far.key)
+    far.post("heartbeat")
+    before = far.claim()
+    far.visitor = near.visitor(far.key)
+    far.post("heartbeat")
+    after = far.claim()
+
+    assert (before, [task["kind"] for task in after]) == ([], ["probe"])
+    for notifier in (first, second):
+        notifier.close()
 
 
 def test_answer_that_was_lost_gives_its_claims_back(far: Remote, studio: Studio, probe):

@@ -16,7 +16,7 @@ import pytest
 from rushes.api.run import serving
 from rushes.domain.person import LOCAL
 from rushes.domain.task import Claim
-from rushes.errors import LeaseLost, Permanent
+from rushes.errors import LeaseLost, Permanent, StageError
 from rushes.library import fleet
 from rushes.settings import Settings
 from rushes.store.database import open_database
@@ -28,6 +28,7 @@ from rushes.worker.protocol import Introduction, Welcome
 from rushes.worker.remote import RemoteSession
 from tests.api.house import open_house
 from tests.client.server import Wire
+from tests.disk import small_disk
 from tests.library.studio import LANES, Studio
 
 SIZE = 400_000
@@ -121,6 +122,19 @@ def test_upload_goes_on_where_it_was_cut(desk: Desk, cuts: list[int]):
     assert kept.sha256 == hashlib.sha256(content).hexdigest()
     assert not path.parent.exists()
     assert wire.cuts == []
+
+
+def test_full_disk_of_the_server_is_no_fault_of_the_work(desk: Desk):
+    """F-DK-1: the attempt ends with the code that says why, and another one may do."""
+    http, files = desk.files()
+    with closing(http), small_disk(desk.studio.storage.root / "objects", "size=64k"):
+        path = files.folder("x") / "poster.jpg"
+        path.write_bytes(bytes(SIZE))
+
+        with pytest.raises(StageError) as refused:
+            files.keep({"poster.jpg": path})
+
+    assert (refused.value.error_code, refused.value.retryable) == ("DISK_FULL", True)
 
 
 def test_file_that_is_gone_fails_the_task_for_good(desk: Desk):

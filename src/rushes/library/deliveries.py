@@ -143,8 +143,8 @@ class Delivery:
         upload.check_room(self._library, 0)
         with storing():
             self._part.parent.mkdir(parents=True, exist_ok=True)
-            file = self._part.open("ab", buffering=0)
-        with file:
+            file = self._part.open("ab")
+        with storing(), file:
             try:
                 fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
             except BlockingIOError as error:

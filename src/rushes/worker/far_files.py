@@ -17,7 +17,7 @@ from urllib.parse import quote
 
 from rushes.domain.artifact import Artifact
 from rushes.domain.task import Claim
-from rushes.errors import NotFound, Permanent, Unavailable
+from rushes.errors import NotFound, Permanent, Retryable, Unavailable
 from rushes.wire.http import Http
 from rushes.worker.cache import Cache, size_of
 from rushes.worker.patience import Patience
@@ -116,7 +116,10 @@ class FarFiles:
                 raise Unavailable(f"{name} did not arrive whole")
             return stored.key
 
-        return Artifact(name, self._patience(attempt, lambda: reached), size, sha256)
+        try:
+            return Artifact(name, self._patience(attempt, lambda: reached), size, sha256)
+        except Permanent as error:  # the server has no room for it now: no fault of the work
+            raise Retryable(error.message, error_code=error.error_code, hint=error.hint) from error
 
     @property
     def _about(self) -> dict[str, Any]:

@@ -21,7 +21,7 @@ from rushes.api.context import Context, From, Here, guarded
 from rushes.domain.graph import MAX_SPEC_BYTES, check_json
 from rushes.domain.outcome import Exchange, Outcome
 from rushes.domain.person import Origin
-from rushes.domain.room import Room
+from rushes.domain.room import ROOM, Room
 from rushes.domain.worker import Mode, Usage
 from rushes.engine import complete, presence
 from rushes.engine.presence import MAX_JSON_BYTES
@@ -115,8 +115,7 @@ def heartbeat(body: Alive, caller: AtWork) -> Orders:
     """Say that a worker and its tasks are alive; hear which of them are gone."""
     owner, engine = caller.owner(body.owner), caller.library.engine
     gone = complete.extend(engine, owner, [sign.value() for sign in body.tasks])
-    if body.free_bytes is not None:
-        presence.tell_room(engine, owner, Room(body.free_bytes, body.reserve_bytes))
+    _note_room(caller.here, owner, body)
     return Orders(mode=_present(caller.here, owner, body.usage), gone=gone)
 
 
@@ -275,10 +274,23 @@ def _present(here: Context, owner: str, usage: Usage | None = None) -> Mode:
         raise Replaced(error.message) from error
 
 
-def _standing(here: Context, owner: str) -> tuple[str, bool]:
+def _note_room(here: Context, owner: str, body: Alive) -> None:
+    """Note whether there is room for what a worker makes: on its disk, and here, where it ends."""
+    library = here.library
+    ours = Room(library.storage.free_bytes(), library.reserve_bytes)
+    if not ours.is_enough:
+        presence.tell_room(library.engine, owner, ours)
+    elif body.free_bytes is not None:
+        presence.tell_room(library.engine, owner, Room(body.free_bytes, body.reserve_bytes))
+    elif ROOM not in _standing(here, owner)[0]:  # of its own it would have told
+        presence.tell_room(library.engine, owner, ours)
+
+
+def _standing(here: Context, owner: str) -> tuple[frozenset[str], bool]:
     """Return what a worker offers and whether it may work. Raises Replaced if it is not there."""
     for row in here.library.db.read(lambda tx: tx.rows("worker_of", owner=owner)):
-        return json.dumps(row["offers"]), row["mode"] == Mode.ACTIVE
+        offers = row["offers"] if isinstance(row["offers"], list) else json.loads(row["offers"])
+        return frozenset(offers), row["mode"] == Mode.ACTIVE
     raise Replaced(f"another process works as {owner.partition('#')[0]} now")
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import AsyncIterator
 from typing import Annotated, Any
 
-from anyio import to_thread
+from anyio import CancelScope, to_thread
 from fastapi import APIRouter, Header, Request, Response
 from starlette.requests import ClientDisconnect
 
@@ -121,4 +121,5 @@ async def _pour(
         told = (type(error), error, error.__traceback__)
         raise
     finally:
-        await to_thread.run_sync(receiving.__exit__, *told)
+        with CancelScope(shield=True):  # whatever ended it, the file is closed for the next one
+            await to_thread.run_sync(receiving.__exit__, *told)
