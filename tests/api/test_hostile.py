@@ -18,6 +18,7 @@ from rushes.library import people
 from rushes.library.people import NewUser
 from tests.api.house import House, Visitor
 from tests.library.studio import Studio
+from tests.waiting import until
 from tests.world import sql
 
 JSON = {"Content-Type": "application/json"}
@@ -162,6 +163,22 @@ def test_film_that_stops_coming_keeps_what_has_come(
         line.recv(4096)
 
     assert house.admin.head(place, headers=tus).headers["upload-offset"] == "400"
+
+
+def test_sender_who_leaves_in_the_middle_is_no_failure_of_the_server(
+    door: tuple[str, int], house: House, caplog: pytest.LogCaptureFixture
+):
+    """A tab that is closed writes no stack trace into the log."""
+    caplog.set_level("INFO", "rushes")
+    with closing(socket.create_connection(door, timeout=20)) as line:
+        line.sendall(
+            "POST /api/videos HTTP/1.1\r\nHost: x\r\nContent-Length: 1000\r\n"
+            f"Authorization: Bearer {house.master_key}\r\n"
+            "Content-Type: multipart/form-data; boundary=b\r\n\r\n--b\r\n".encode()
+        )
+
+    until(lambda: "left before its end" in caplog.text)
+    assert [one for one in caplog.records if one.levelname == "ERROR"] == []
 
 
 @pytest.mark.parametrize("encoding", ["gzip", "deflate", "br", "gzip, gzip"])

@@ -5,10 +5,11 @@ from __future__ import annotations
 import logging
 from collections.abc import Mapping
 
-from fastapi import FastAPI, Request
+from fastapi import FastAPI, Request, Response
 from fastapi.exceptions import RequestValidationError
 from fastapi.responses import JSONResponse
 from starlette.exceptions import HTTPException
+from starlette.requests import ClientDisconnect
 
 from rushes.api.problems import MEDIA_TYPE, describe, problem
 from rushes.errors import RushesError
@@ -33,6 +34,7 @@ def install(app: FastAPI) -> None:
     app.add_exception_handler(RushesError, _ours)
     app.add_exception_handler(RequestValidationError, _invalid)
     app.add_exception_handler(HTTPException, _of_the_framework)
+    app.add_exception_handler(ClientDisconnect, _left)
     app.add_exception_handler(Exception, _unforeseen)
 
 
@@ -78,6 +80,12 @@ async def _of_the_framework(request: Request, error: Exception) -> JSONResponse:
     code = CODES.get(error.status_code, "HTTP_ERROR")
     told = describe(code, error.status_code, str(error.detail))
     return answer(request, told, error.headers)
+
+
+async def _left(request: Request, _error: Exception) -> Response:
+    """Answer nobody: whoever sent this did not stay to its end, which is no fault of ours."""
+    log.info("whoever sent request %s left before its end", request.state.request_id)
+    return Response(status_code=400)
 
 
 async def _unforeseen(request: Request, error: Exception) -> JSONResponse:
