@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import base64
 import hashlib
+import tempfile
 from pathlib import Path
 
 import pytest
 
 from tests.api.house import House, Visitor
+from tests.disk import small_disk
 from tests.library.studio import Studio
 
 TUS = {"Tus-Resumable": "1.0.0"}
@@ -187,6 +189,20 @@ def test_small_film_goes_in_one_request(admin: Visitor, studio: Studio):
     assert answer.headers["location"] == f"/api/jobs/{answer.json()['job_id']}"
     assert studio.asset(answer.json()["asset_id"]).title == "A day"
     assert again["code"] == "DUPLICATE_OF"
+
+
+def test_form_that_finds_no_room_says_where_there_is_some(
+    admin: Visitor, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    """F-DK-1: the folder for temporary files may be on another, smaller disk."""
+    with small_disk(tmp_path / "temporary", "size=2m") as folder:
+        monkeypatch.setattr(tempfile, "tempdir", str(folder))
+        film = {"file": ("film.mp4", FILM + bytes(4_000_000))}
+
+        told = admin.problem("POST", "/api/videos", 507, files=film)
+
+    assert (told["code"], "/api/uploads" in told["hint"]) == ("DISK_FULL", True)
+    assert admin.json("GET", "/api/videos")["items"] == []
 
 
 def test_small_film_is_known_again_by_its_key_and_its_bytes(admin: Visitor):

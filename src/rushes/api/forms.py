@@ -11,10 +11,12 @@ from starlette.exceptions import HTTPException
 from starlette.requests import Request
 
 from rushes.errors import Invalid
+from rushes.library.sink import storing
 
 TYPE = "multipart/form-data"
 FIELDS = ("title", "tags", "qualities", "languages", "text", "priority", "duplicate", "sha256")
 LONGEST = 10_000
+HINT = "a form waits in the folder for temporary files; /api/uploads needs no room there"
 BODY = {
     "required": True,
     "content": {
@@ -39,7 +41,9 @@ async def form_of(request: Request) -> AsyncIterator[tuple[UploadFile, dict[str,
     """Read a form. It is on the disk of this machine until the block is left."""
     if request.headers.get("content-type", "").partition(";")[0].strip().lower() != TYPE:
         raise HTTPException(415, f"send the film as {TYPE}")
-    async with request.form(max_files=1, max_fields=len(FIELDS), max_part_size=LONGEST) as form:
+    with storing(HINT):
+        form = await request.form(max_files=1, max_fields=len(FIELDS), max_part_size=LONGEST)
+    try:
         file = form.get("file")
         if not isinstance(file, UploadFile):
             raise Invalid("the form has no file", hint="its field is called: file")
@@ -47,6 +51,8 @@ async def form_of(request: Request) -> AsyncIterator[tuple[UploadFile, dict[str,
         if len(fields) + 1 < len(form.multi_items()):
             raise Invalid("a field comes twice, or there is more than one file")
         yield file, fields
+    finally:
+        await form.close()
 
 
 def sha256(file: UploadFile) -> str:

@@ -29,6 +29,7 @@ ALGORITHMS = ("md5", "sha1", "sha256")
 COUNT_BYTES, COUNT_SECONDS = 8 << 20, 1.0
 """So much, or so long, may have to be sent again when the process dies."""
 DIGESTS = 1_000
+KEPT = "what has arrived is kept; go on when the disk has room"
 
 sync = getattr(os, "fdatasync", os.fsync)  # macOS has only the latter
 
@@ -167,7 +168,7 @@ digests = Digests()
 
 
 @contextmanager
-def storing() -> Iterator[None]:
+def storing(hint: str = KEPT) -> Iterator[None]:
     """Say in a sentence why bytes cannot be written."""
     try:
         yield
@@ -176,5 +177,5 @@ def storing() -> Iterator[None]:
         raise Permanent(
             f"the film cannot be stored: {error.strerror}",
             error_code="DISK_FULL" if is_full else "STORAGE_DENIED",
-            hint="what has arrived is kept; go on when the disk has room",
+            hint=hint,
         ) from error
