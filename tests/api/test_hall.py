@@ -157,3 +157,24 @@ def test_one_whose_try_breaks_does_not_stop_the_others():
         assert isinstance((await asyncio.gather(first, return_exceptions=True))[0], RuntimeError)
 
     run(main)
+
+
+def test_those_who_go_away_while_they_wait_do_not_stop_the_others():
+    async def main() -> None:
+        hall, table = Hall[str](), Table()
+        leaving = [
+            asyncio.create_task(hall.wait(f"{n}", table.for_whom("a"), 10))
+            for n in range(2 * halls.AT_ONCE)
+        ]
+        await seated(hall, len(leaving))
+        for one in leaving:
+            one.cancel()
+        await asyncio.gather(*leaving, return_exceptions=True)
+        assert len(hall) == 0
+        staying = asyncio.create_task(hall.wait("b", table.for_whom("b"), 10))
+        await seated(hall, 1)
+        table.work["b"] = 1
+        hall.hint()
+        assert await staying == "b"
+
+    run(main)

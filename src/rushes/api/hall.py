@@ -100,10 +100,15 @@ class Hall(Generic[T]):
                 return found
             place = self._waiting[number] = Place(who, likeness)
             self._start(loop)
-            with suppress(TimeoutError):
-                async with asyncio.timeout_at(end):
-                    await asyncio.shield(place.called)
-            self._waiting.pop(number, None)
+            try:
+                with suppress(TimeoutError):
+                    async with asyncio.timeout_at(end):
+                        await asyncio.shield(place.called)
+            except BaseException:
+                place.tell(False)  # whoever has called them waits for a word
+                raise
+            finally:
+                self._waiting.pop(number, None)
             if not place.called.done() or place.is_over or self._is_closed:
                 place.tell(False)
                 return None
