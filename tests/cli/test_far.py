@@ -90,9 +90,11 @@ def test_keys_of_a_worker_are_listed_added_and_ended(cli: Cli, server: Callable[
         (("workers", "keys", "nobody"), 3, "no worker"),
         (("workers", "show", "nobody"), 3, "no worker"),
         (("workers", "invite", "--kinds", "UPPER!"), 2, "not a kind"),
+        (("workers", "invite", "--kinds", "transcod"), 2, "transcode"),
         (("workers", "invite", "--minutes", "0"), 2, ""),
+        (("worker", "join", "SERVER/videos", "--token", TOKEN), 2, "no Rushes at"),
     ],
-    ids=range(12),
+    ids=range(14),
 )
 def test_wrong_input_is_one_clear_line(
     cli: Cli,
@@ -104,7 +106,7 @@ def test_wrong_input_is_one_clear_line(
     word: str,
 ):
     monkeypatch.setattr("sys.stdin", io.StringIO("\n"))
-    given = [server().url if one == "SERVER" else one for one in arguments]
+    given = [one.replace("SERVER", server().url) if "SERVER" in one else one for one in arguments]
 
     answer = cli(*given)
 

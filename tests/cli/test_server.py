@@ -228,6 +228,20 @@ def test_login_with_a_wrong_key_keeps_nothing(
     assert not login_file(tmp_path).exists()
 
 
+def test_login_at_a_page_of_the_server_says_what_the_address_is(
+    cli: Cli, there: Cli, tmp_path: Path
+):
+    """As it stands in a browser."""
+    _, url, _, key = there.options
+
+    answer = cli("--key", key, "login", f"{url}/videos")
+
+    assert (answer.code, answer.out) == (2, "")
+    assert f"there is no Rushes at {url}/videos" in answer.err
+    assert "give its address alone" in answer.err
+    assert not login_file(tmp_path).exists()
+
+
 def test_damaged_login_is_one_clear_line(cli: Cli, tmp_path: Path):
     login_file(tmp_path).parent.mkdir(parents=True)
     login_file(tmp_path).write_text("{not json")

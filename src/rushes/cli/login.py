@@ -44,10 +44,10 @@ def login(
     RUSHES_KEY work, too. It is checked, and kept in a file that only you can read.
     """
     from rushes.client import Client
-    from rushes.wire.http import check_key, check_server
+    from rushes.wire.http import check_key, check_server, first_call
 
     known = Login(check_server(server), check_key(_key(ctx)))
-    with Client(known.server, key=known.key) as client:
+    with Client(known.server, key=known.key) as client, first_call(known.server):
         me = client.me()
     _store(known)
     if as_json:

@@ -182,6 +182,18 @@ def check_server(server: str) -> str:
     return server.strip().rstrip("/")
 
 
+@contextmanager
+def first_call(server: str) -> Iterator[None]:
+    """Say what it means if a server does not know what it is asked first of all."""
+    try:
+        yield
+    except NotFound as error:
+        raise Invalid(
+            f"there is no Rushes at {server}",
+            hint="give its address alone, for example: http://127.0.0.1:8765",
+        ) from error
+
+
 def check_key(key: str) -> str:
     """Return a key that can be sent. Raises Invalid for one that cannot; it is never shown."""
     text = key.strip()

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from rushes import __version__
 from rushes.errors import Invalid, Unavailable
-from rushes.wire.http import Http, check_server
+from rushes.wire.http import Http, check_server, first_call
 from rushes.worker import joined
 from rushes.worker.joined import Joined
 from rushes.worker.protocol import Introduction, Welcome
@@ -32,7 +32,7 @@ def join(server: str, token: str, who: Introduction, folder: Path) -> Joined:
             "this is not a token to join", hint="an admin makes one: rushes workers invite"
         )
     joined.check_place(folder)
-    with closing(Http(known, token)) as http:
+    with closing(Http(known, token)) as http, first_call(known):
         told = http.ask("/worker/register", who, Welcome)
     found = Joined(known, told.api_key or "", told.worker_name)
     joined.store(folder, found)

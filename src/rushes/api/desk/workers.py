@@ -8,10 +8,12 @@ from datetime import timedelta
 
 from rushes.api import models, tokens, views
 from rushes.api.models import Page
+from rushes.domain.graph import MAX_NAME
 from rushes.domain.person import HERE, Origin, Principal, Scope
 from rushes.domain.worker import Worker
 from rushes.engine import operator
 from rushes.engine.engine import Engine, millis
+from rushes.errors import Invalid
 from rushes.library import audit, fleet
 from rushes.library.library import Library
 from rushes.store import workers
@@ -55,6 +57,7 @@ class Workers:
 
     def invite(self, *, kinds: Sequence[str] = (), expires_in: int = 900) -> tokens.JoinToken:
         """Make a token with which one machine may join as a worker."""
+        self._check_kinds(kinds)
         life = timedelta(seconds=expires_in)
         token = fleet.invite(self.library.db, self.who, kinds=kinds, life=life, origin=self.origin)
         return tokens.JoinToken(
@@ -70,6 +73,7 @@ class Workers:
     def add_key(self, text: str, *, kinds: Sequence[str] = ()) -> tokens.NewWorkerKey:
         """Give a worker another key; the others stay good until they are revoked."""
         name = self.show(text).name
+        self._check_kinds(kinds)
         made = fleet.add_key(self.library.db, self.who, name, kinds=kinds, origin=self.origin)
         return tokens.NewWorkerKey(
             worker_id=made.worker_id, worker=made.name, kinds=_words(made.kinds), api_key=made.text
@@ -80,6 +84,15 @@ class Workers:
         name = self.show(text).name
         gone = fleet.revoke_key(self.library.db, self.who, name, key_id, origin=self.origin)
         return tokens.Revoked(key_ids=gone)
+
+    def _check_kinds(self, kinds: Sequence[str]) -> None:
+        """Refuse a kind that no job has: a worker for it would wait for ever."""
+        self.who.need(Scope.ADMIN)
+        known = self.library.engine.kinds
+        for kind in kinds:
+            if kind not in known:
+                words = ", ".join(sorted(known))
+                raise Invalid(f"{kind[:MAX_NAME]!r} is not a kind of task", hint=f"known: {words}")
 
     def _change(
         self, text: str, act: Callable[[Engine, str, operator.Note], None], action: str
