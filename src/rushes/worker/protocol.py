@@ -6,6 +6,8 @@ answered as it was then.
 
 from __future__ import annotations
 
+import re
+from collections.abc import Mapping
 from typing import Annotated, Any, Literal, Self
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
@@ -17,6 +19,7 @@ from rushes.domain.outcome import Beat, Done, Failed, HandedBack, Outcome
 from rushes.domain.task import Claim
 from rushes.domain.worker import Mode, Usage
 from rushes.errors import Invalid
+from rushes.stages.process import Execution
 
 VERSION = 1
 OLDEST = 1
@@ -24,11 +27,15 @@ OLDEST = 1
 
 LONGEST_WAIT_S = 25.0
 MOST = 1_000
+LONGEST_WORD, LONGEST_TEXT, LONGEST_EXTRA = 200, 100_000, 10_000
+MOST_LINES = 10_000
+CODE = re.compile(r"[A-Z][A-Z0-9_]{0,63}")
 Id = Annotated[int, Field(ge=1, le=2**62)]
 Epoch = Annotated[int, Field(ge=1, le=2**31 - 1)]
 Owner = Annotated[str, Field(min_length=1, max_length=200)]
 Key = Annotated[str, Field(max_length=500)]
-Word = Annotated[str, Field(min_length=1, max_length=200)]
+Word = Annotated[str, Field(min_length=1, max_length=LONGEST_WORD)]
+Text = Annotated[str, Field(max_length=LONGEST_TEXT)]
 Percent = Annotated[int, Field(ge=0, le=100)]
 
 
@@ -106,8 +113,8 @@ class Problem(Message):
     """Why an attempt failed, as far as the worker knows. It is cut to what is kept."""
 
     error: Annotated[str, Field(max_length=20_000_000)]
-    error_code: Annotated[str, Field(pattern=r"^[A-Z][A-Z0-9_]{0,63}$")] = "PROCESSING_ERROR"
-    error_type: Annotated[str, Field(max_length=200)] = "RemoteError"
+    error_code: Annotated[str, Field(pattern=f"^{CODE.pattern}$")] = "PROCESSING_ERROR"
+    error_type: Annotated[str, Field(max_length=LONGEST_WORD)] = "RemoteError"
     retryable: bool = True
     hint: Annotated[str | None, Field(max_length=MESSAGE_LIMIT)] = None
     stack_trace: Annotated[str | None, Field(max_length=4 * TRACE_LIMIT)] = None
@@ -115,13 +122,19 @@ class Problem(Message):
 
     @classmethod
     def of(cls, failure: Failure) -> Problem:
-        return cls(**{name: getattr(failure, name) for name in cls.model_fields})
+        """Return it as it can be sent, whatever a stage has said."""
+        told = {name: getattr(failure, name) for name in cls.model_fields}
+        told["error_type"] = clean(failure.error_type, LONGEST_WORD)
+        told["hint"] = failure.hint and clean(failure.hint, MESSAGE_LIMIT)
+        if not CODE.fullmatch(failure.error_code):
+            told["error_code"] = "PROCESSING_ERROR"
+        return cls(**told)
 
     def value(self) -> Failure:
         return make_failure(
             self.error_code,
             self.error,
-            error_type=clean(self.error_type, 200),
+            error_type=clean(self.error_type, LONGEST_WORD),
             retryable=self.retryable,
             hint=self.hint and clean(self.hint, MESSAGE_LIMIT),
             stack_trace=self.stack_trace and clean(self.stack_trace, TRACE_LIMIT),
@@ -185,6 +198,8 @@ class Sign(Message):
     @classmethod
     def of(cls, beat: Beat) -> Sign:
         same = {name: getattr(beat, name) for name in cls.model_fields if hasattr(beat, name)}
+        for name in ("phase", "message"):
+            same[name] = same[name] and clean(same[name], MESSAGE_LIMIT)
         return cls(**same, task_id=beat.id, lease_epoch=beat.epoch)
 
     def value(self) -> Beat:
@@ -280,12 +295,18 @@ class Run(Message):
     """A program that a stage ran."""
 
     type: Annotated[str, Field(max_length=100)]
-    command: Annotated[list[Annotated[str, Field(max_length=100_000)]], Field(max_length=10_000)]
+    command: Annotated[list[Text], Field(max_length=MOST_LINES)]
     started_at: int
     duration_ms: int
     exit_code: int
-    stdout: Annotated[str, Field(max_length=100_000)]
-    stderr: Annotated[str, Field(max_length=100_000)]
+    stdout: Text
+    stderr: Text
+
+    @classmethod
+    def of(cls, execution: Execution) -> Self:
+        same = {name: getattr(execution, name) for name in cls.model_fields}
+        command = [clean(word, LONGEST_TEXT) for word in execution.command[:MOST_LINES]]
+        return cls(**{**same, "type": clean(execution.type, 100), "command": command})
 
 
 class Line(Message):
@@ -293,12 +314,19 @@ class Line(Message):
 
     level: Literal["debug", "info", "warn", "error"]
     message: Annotated[str, Field(max_length=MESSAGE_LIMIT)]
-    metadata: Annotated[str | None, Field(max_length=10_000)] = None
+    metadata: Annotated[str | None, Field(max_length=LONGEST_EXTRA)] = None
+
+    @classmethod
+    def of(cls, line: Mapping[str, Any]) -> Self:
+        """Return a line without what does not fit: half of its JSON would be none."""
+        same = {name: line[name] for name in cls.model_fields}
+        fits = len(same["metadata"] or "") <= LONGEST_EXTRA
+        return cls(**{**same, "metadata": same["metadata"] if fits else None})
 
 
 class Record(About):
     executions: Annotated[list[Run], Field(max_length=MOST)] = []
-    logs: Annotated[list[Line], Field(max_length=10_000)] = []
+    logs: Annotated[list[Line], Field(max_length=MOST_LINES)] = []
 
 
 class Stored(Message):

@@ -26,6 +26,8 @@ from rushes.worker.cache import Cache
 from rushes.worker.far_files import FarFiles
 from rushes.worker.patience import Patience
 from rushes.worker.protocol import (
+    MOST,
+    MOST_LINES,
     About,
     Alive,
     Answer,
@@ -112,8 +114,8 @@ class RemoteSession:
     ) -> None:
         body = Record(
             **_about(claim).model_dump(),
-            executions=[Run.model_validate(one, from_attributes=True) for one in executions],
-            logs=[Line.model_validate({k: line[k] for k in Line.model_fields}) for line in logs],
+            executions=[Run.of(one) for one in executions][-MOST:],
+            logs=[Line.of(line) for line in logs[-MOST_LINES:]],
         )
         try:
             _known(lambda: self.http.tell("/worker/record", body))
