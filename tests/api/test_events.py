@@ -253,7 +253,8 @@ def test_reader_may_choose_topics_a_job_or_a_film(studio: Studio, world: World, 
         studio.do("probe")
         for job_id in (world.submit(), added.job_id):
             operator.kill(studio.engine, job_id, name="op")
-        until(lambda: "job.killed" in [told["event"] for told in of_job.told()])
+        for reader in (of_job, of_film):
+            until(lambda: "job.killed" in [told["event"] for told in reader.told()])  # noqa: B023
 
         assert {told["data"]["job_id"] for told in of_job.told()} == {added.job_id}
         assert {told["data"]["asset_id"] for told in of_film.told()} == {added.asset_id}
@@ -557,11 +558,11 @@ def test_hundreds_of_streams_leave_the_door_open(place: Stage):
     with serving(place.house.application, "127.0.0.1", 0) as address, ExitStack() as stack:
         door = ("127.0.0.1", int(address.rpartition(":")[2]))
         for _ in range(150):
-            line = stack.enter_context(closing(socket.create_connection(door, timeout=10)))
+            line = stack.enter_context(closing(socket.create_connection(door, timeout=30)))
             line.sendall(f"GET /api/events HTTP/1.1\r\n{headers}".encode())
             assert line.recv(20).startswith(b"HTTP/1.1 200")
 
-        assert httpx.get(f"{address}/livez", timeout=10).status_code == 200
+        assert httpx.get(f"{address}/livez", timeout=30).status_code == 200
         place.hub.close()
 
 

@@ -598,7 +598,7 @@ def test_real_server_sends_whole_files_parts_and_heads(
         assert fetch(place, segment.replace("/v1/", "/v1/../v1/"), key)[0] == 404
         assert fetch(place, segment.replace("p/0", "p%2f0"), key)[0] == 404
         assert fetch(place, original, key) == (200, HEAD + b"x" * 5_000_000)
-        with closing(HTTPConnection(place, timeout=10)) as leaving:
+        with closing(HTTPConnection(place, timeout=30)) as leaving:
             leaving.request("GET", original, headers={**key, "Range": "bytes=1-"})
             assert leaving.getresponse().read(10) == b"x" * 10
         assert fetch(place, original, {**key, "Range": "bytes=1-"}) == (206, b"x" * 5_000_000)
@@ -679,7 +679,7 @@ def ask_segment(
 def fetch(
     place: str, path: str, headers: dict[str, str], *, method: str = "GET"
 ) -> tuple[int, bytes]:
-    with closing(HTTPConnection(place, timeout=10)) as connection:
+    with closing(HTTPConnection(place, timeout=30)) as connection:
         connection.request(method, path, headers=headers)
         answer = connection.getresponse()
         return answer.status, answer.read()

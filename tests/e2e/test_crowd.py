@@ -88,7 +88,7 @@ async def _claim(http: httpx.AsyncClient, owner: str, key: str) -> list[int]:
 async def _until_all_wait(server: Server, n: int) -> None:
     """Wait until the server says that so many are there."""
     headers: dict[str, Any] = {"Authorization": f"Bearer {server.key}"}
-    async with httpx.AsyncClient(base_url=server.address, headers=headers) as http:
+    async with httpx.AsyncClient(base_url=server.address, headers=headers, timeout=60) as http:
         while f"rushes_workers_waiting {n}" not in (await http.get("/metrics")).text:
             await asyncio.sleep(0.1)
 

@@ -27,7 +27,7 @@ from tests.media.clips import clip
 from tests.waiting import until
 
 POOL = 5
-BRIEF = {"RUSHES_LEASE": "3", "RUSHES_WORKER_HEARTBEAT_INTERVAL": "1"}
+BRIEF = {"RUSHES_LEASE": "3", "RUSHES_WORKER_HEARTBEAT_INTERVAL": "1", **PATIENT}
 
 
 @pytest.mark.parametrize(
@@ -99,7 +99,7 @@ def test_server_that_is_stopped_lets_nobody_hang(place: Place):
     server = start(place)
     address = urlsplit(server.address)
     door = (address.hostname or "", address.port or 0)
-    with httpx.Client(base_url=server.address, headers=_headers(server)) as http:
+    with _visitor(server) as http:
         tus = {"Tus-Resumable": "1.0.0", "Upload-Length": "1000"}
         places = [http.post("/api/uploads", headers=tus).headers["location"] for _ in range(50)]
     head = f"Host: x\r\nAuthorization: Bearer {server.key}\r\n"
@@ -159,8 +159,8 @@ def test_crowd_before_a_busy_database_is_sent_away_and_no_lease_is_lost(
     place.settings |= {**BRIEF, **pool}
     with running(place, "up") as server, psycopg.connect(postgres_url) as rival:
         rival.execute("LOCK TABLE uploads IN ACCESS EXCLUSIVE MODE")
-        with ThreadPoolExecutor(200) as pool, place.app() as app:
-            asked = [pool.submit(_ask, server) for _ in range(200)]
+        with ThreadPoolExecutor(200) as pool, place.app() as app, _visitor(server) as http:
+            asked = [pool.submit(_ask, http) for _ in range(200)]
             until(lambda: sum(one.done() for one in asked) >= len(asked) - POOL)
             seen = _last_heartbeat(app)
             until(lambda: _last_heartbeat(app) > seen)
@@ -208,17 +208,19 @@ def _check(place: Place) -> None:
         assert doctor.examine(app.library, strict=True, deep=True).findings == []
 
 
-def _headers(server: Server) -> dict[str, str]:
-    return {"Authorization": f"Bearer {server.key}"}
-
-
-def _ask(server: Server) -> tuple[int, str]:
-    nobody = "ffffffff-ffff-7fff-bfff-ffffffffffff"
-    answer = httpx.get(
-        f"{server.address}/api/uploads/{nobody}",
-        headers=_headers(server),
+def _visitor(server: Server) -> httpx.Client:
+    """Return one client for all threads: each of its own would cost more than its request."""
+    return httpx.Client(
+        base_url=server.address,
+        headers={"Authorization": f"Bearer {server.key}"},
         timeout=60,
+        limits=httpx.Limits(max_connections=None),
     )
+
+
+def _ask(http: httpx.Client) -> tuple[int, str]:
+    nobody = "ffffffff-ffff-7fff-bfff-ffffffffffff"
+    answer = http.get(f"/api/uploads/{nobody}")
     return answer.status_code, answer.headers.get("retry-after", "0")
 
 
