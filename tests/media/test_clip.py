@@ -255,6 +255,43 @@ def test_a_fast_clip_at_a_key_frame_is_exact(folder):
     assert fast_start(path, source, 999, folder=folder) == 0
 
 
+@pytest.mark.parametrize("start_ms", [3_733, 3_734, 3_999])
+def test_whoever_asks_for_the_start_that_was_told_gets_that_start(start_ms, folder):
+    """R9: the key frame lies a third of a millisecond behind 3,733 ms."""
+    path, source = film("numbered")
+
+    assert fast_start(path, source, start_ms, folder=folder) == 3_733
+    assert (
+        numbers_of(
+            make("numbered", folder, Window(start_ms=start_ms, end_ms=4_000), Mode.FAST).path
+        )[0]
+        == 112
+    )
+
+
+def test_a_fast_clip_ends_before_the_frame_that_begins_at_its_end(folder):
+    """As an exact one does: frame 44 begins at 1,466.7 ms, which is told as 1,467."""
+    made = make("numbered_plain", folder, Window(start_ms=1_000, end_ms=1_467), Mode.FAST)
+
+    assert numbers_of(made.path) == list(range(30, 44))
+    assert (made.start_ms, made.end_ms) == (1_000, 1_467)
+
+
+def test_a_fast_clip_tells_where_its_last_picture_ends(folder):
+    """Variable frame rate: the last picture begins at 3.867 s and lasts as long as any."""
+    made = make("numbered_vfr", folder, Window(start_ms=0, end_ms=4_000), Mode.FAST)
+
+    assert numbers_of(made.path)[-1] == 116
+    assert made.end_ms == 3_900
+
+
+def test_a_fast_clip_of_what_lies_before_the_first_picture_has_that_picture(folder):
+    """The picture of this film begins 21 ms late."""
+    made = make("numbered_remuxed", folder, Window(start_ms=0, end_ms=1), Mode.FAST)
+
+    assert (numbers_of(made.path), made.start_ms) == ([0], 21)
+
+
 def test_a_fast_clip_stays_turned(folder):
     made = make("numbered_rotated", folder, mode=Mode.FAST)
 

@@ -266,7 +266,7 @@ def _copy(order: _Order) -> Clip:
     made = _measure(order, decode=False)
     measured.check(made, source)
     match answer:
-        case {"start_ms": int(start_ms), "tools": list(tools)}:
+        case {"start_ms": int(start_ms), "end_ms": int(end_ms), "tools": list(tools)}:
             words = (f"{key}={value}" for key, value in command.items())
             provenance = Provenance(command=(COPY, *words), tools=tuple(map(str, tools)))
             return _clip(
@@ -274,7 +274,7 @@ def _copy(order: _Order) -> Clip:
                 made,
                 mode=Mode.FAST,
                 start_ms=start_ms,
-                end_ms=start_ms + made.video_ms,
+                end_ms=max(end_ms, start_ms + made.video_ms),
                 provenance=provenance,
             )
     raise invalid("the copy did not say where it starts")

@@ -6,6 +6,7 @@ import struct
 from collections.abc import Iterator
 from contextlib import suppress
 from fractions import Fraction
+from math import floor
 from pathlib import Path
 from typing import Any
 
@@ -21,12 +22,13 @@ from rushes.media.source import Caps
 
 STEPS_BACK_S = (0, 2, 30, 10**9)
 FAR_APART_S = 10  # how far sound may lie behind its picture in a file
+HALF_MS = Fraction(1, 2000)  # a time is told as the nearest millisecond, and asked for by that
 
 
 def key_before(path: str, stream: int, start_ms: int) -> int:
     """Return the time of the key frame at `start_ms` or before."""
     with open_film(path, max_pixels=Caps().pixels) as film:
-        return int(_key_time(film, film.streams[stream], start_ms) * 1000)
+        return _millis(_key_time(film, film.streams[stream], start_ms))
 
 
 def copy(
@@ -34,14 +36,14 @@ def copy(
 ) -> dict[str, object]:
     """Copy the packets from the key frame before `start_ms` up to `end_ms`; picture first."""
     try:
-        begin = _copy(path, streams, start_ms, end_ms, target)
+        begin, end = _copy(path, streams, start_ms, end_ms, target)
     except FFmpegError as error:
         raise Permanent(
             f"the film cannot be copied: {error.strerror}",
             error_code="SOURCE_UNSUPPORTED",
             hint="cut it exactly",
         ) from error
-    return {"start_ms": int(begin * 1000), "tools": _versions()}
+    return {"start_ms": _millis(begin), "end_ms": _millis(end), "tools": _versions()}
 
 
 def measure(path: str, decode: bool) -> dict[str, object]:
@@ -63,21 +65,31 @@ def measure(path: str, decode: bool) -> dict[str, object]:
         }
 
 
-def _copy(path: str, streams: list[int], start_ms: int, end_ms: int, target: str) -> Fraction:
+def _copy(
+    path: str, streams: list[int], start_ms: int, end_ms: int, target: str
+) -> tuple[Fraction, Fraction]:
+    """Return when the first picture begins, which is always taken, and when the last one ends.
+
+    The length that the copy tells of itself is counted in the order of decoding: of a film whose
+    rate changes it may be too short.
+    """
     with (
         open_film(path, max_pixels=Caps().pixels) as film,
         av.open(target, "w", format="mp4", options={"movflags": "faststart"}) as clip,
     ):
         taken = [film.streams[index] for index in streams]
         copies = {stream.index: clip.add_stream_from_template(stream) for stream in taken}
-        begin = _key_time(film, taken[0], start_ms)
-        for packet in _between(film, taken, begin, Fraction(end_ms, 1000)):
+        end = begin = _key_time(film, taken[0], start_ms)
+        until = max(Fraction(end_ms, 1000) - HALF_MS, begin + HALF_MS)
+        for packet in _between(film, taken, begin, until):
+            if packet.stream is taken[0]:
+                end = max(end, _time(packet, film) + (packet.duration or 0) * packet.time_base)
             shift = int((begin + _zero(film)) / packet.time_base)
             packet.pts = (packet.pts or 0) - shift
             packet.dts = None if packet.dts is None else packet.dts - shift
             packet.stream = copies[packet.stream.index]
             clip.mux(packet)
-        return begin
+        return begin, end
 
 
 def _versions() -> list[str]:
@@ -108,11 +120,11 @@ def _index_first(path: str) -> bool:
 
 def _key_time(film: InputContainer, video: Stream, start_ms: int) -> Fraction:
     """Return the time of the key frame at `start_ms` or before. A seek may land after it."""
-    wanted = Fraction(start_ms, 1000)
+    wanted = Fraction(start_ms, 1000) + HALF_MS
     for step in STEPS_BACK_S:
         _seek(film, video, wanted - step)
         key = next((packet for packet in packets(film, video) if packet.is_keyframe), None)
-        if key is not None and (_time(key, film) <= wanted or step >= wanted):
+        if key is not None and (_time(key, film) < wanted or step >= wanted):
             return _time(key, film)
     raise Permanent("the film has no key frame", error_code="SOURCE_CORRUPT")
 
@@ -157,6 +169,10 @@ def _time(packet: Packet[Any], film: InputContainer) -> Fraction:
 
 def _zero(film: InputContainer) -> Fraction:
     return Fraction(film.start_time or 0, av.time_base)
+
+
+def _millis(seconds: Fraction) -> int:
+    return floor((seconds + HALF_MS) * 1000)
 
 
 def _length_ms(stream: Stream) -> int:
