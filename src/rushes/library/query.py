@@ -1,7 +1,7 @@
 """What somebody types into the search box → what has to be there. Pure: no database, no SQL.
 
     council votes        both words, anywhere in the text
-    "council votes"      these words, in this order, side by side
+    "council votes"      these words, in this order, side by side; also in “typographic” quotes
     vot*                 words that begin like this
     -rerun               not this word; also before a phrase or an entity
     @reuters  #vote2026  names and tags, with their sign
@@ -23,9 +23,12 @@ from rushes.errors import Invalid
 from rushes.library.indexing import entity_mark
 from rushes.media import amounts, entities, terms
 from rushes.media.entities import Kind
+from rushes.media.text import clean
 
 LONGEST = 500
 MOST_CLAUSES = 64
+QUOTES = str.maketrans(dict.fromkeys("\u201c\u201d\u201e\u201f\u00ab\u00bb\uff02", '"'))
+"""As phones and word processors write them."""
 NAMES = {"@": Kind.MENTION, "\uff20": Kind.MENTION, "#": Kind.HASHTAG, "\uff03": Kind.HASHTAG}
 
 
@@ -90,7 +93,8 @@ def parse(text: str, mode: Mode = Mode.WORDS) -> tuple[Clause, ...]:
             f"the search has {len(text):,} characters; the limit is {LONGEST}",
             hint="search for a few words of the text",
         )
-    clauses = [clause for part in _parts(text) for clause in _clauses(part)]
+    typed = clean(text).translate(QUOTES)  # what is stored was cleaned as well
+    clauses = [clause for part in _parts(typed) for clause in _clauses(part)]
     if mode is Mode.EXACT:
         clauses = _joined(clauses)
     if len(clauses) > MOST_CLAUSES:
