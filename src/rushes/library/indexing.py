@@ -82,8 +82,8 @@ def drop(
 
 def describe(tx: Transaction, asset_id: str) -> None:
     """Make a video findable by what is said about it: title, tags, the name of its file."""
-    [row] = tx.rows("asset", id=asset_id)
     drop(tx, asset_id, ABOUT)
+    [row] = tx.rows("asset", id=asset_id)
     put(tx, asset_id, _about(row))
     tx.run("set_asset_indexed", id=asset_id, version=terms.VERSION)
 

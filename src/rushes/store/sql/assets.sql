@@ -97,7 +97,9 @@ UPDATE assets SET deleted_at = {now}, updated_at = {now}, revision = revision + 
 UPDATE assets SET deleted_at = NULL, updated_at = {now}, revision = revision + 1 WHERE id = :id AND deleted_at IS NOT NULL RETURNING id
 
 -- name: purgeable_assets
+-- None of them is restored before the rows that belong to it are gone as well.
 SELECT id, source_key FROM assets WHERE deleted_at <= {now} - :keep_ms ORDER BY deleted_at LIMIT :n
+   FOR UPDATE  --@postgres
 
 -- name: purge_spans
 DELETE FROM spans WHERE asset_id = :id

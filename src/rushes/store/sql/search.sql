@@ -1,7 +1,10 @@
 -- Statements of the search: the index beside the spans, the vocabulary, and what is asked of them.
 
 -- name: index_owner
+-- Whose texts they are, before they change. Two that change them at once would count the words of one
+-- and the texts of the other, so the second waits.
 SELECT owner, deleted_at FROM assets WHERE id = :id
+   FOR NO KEY UPDATE  --@postgres
 
 -- name: indexed_terms
 -- What the spans of an asset are found by. No kinds: all of them. :language NULL: in any language.
@@ -40,15 +43,18 @@ SELECT id, source
  WHERE indexed < :version
  ORDER BY indexed, id
  LIMIT :n
+   FOR NO KEY UPDATE  --@postgres
 
 -- name: stale_spans
--- Texts that an older version of the terms was made for.
+-- Texts that an older version of the terms was made for. Nobody changes them meanwhile, nor deletes
+-- the video.
 SELECT spans.id, spans.asset_id, spans.kind, spans.text, spans.language, spans.confidence, spans.terms, assets.owner, assets.deleted_at
   FROM spans
   JOIN assets ON assets.id = spans.asset_id
  WHERE spans.indexed < :version
  ORDER BY spans.indexed, spans.id
  LIMIT :n
+   FOR NO KEY UPDATE  --@postgres
 
 -- name: set_terms
 UPDATE spans
