@@ -347,6 +347,23 @@ def test_zero_hits_bring_near_matches_and_what_cannot_be_found_yet(studio: Studi
     assert [asset.id for asset in unread] == [other, waiting]
 
 
+def test_video_whose_text_nobody_wanted_is_not_waited_for(studio: Studio):
+    """Until somebody wants it after all."""
+    film = studio.add(text=False).asset_id
+    studio.finish()
+
+    def waiting() -> list[str]:
+        question = Question(text="council", owner=None)
+        return [one.id for one in studio.db.read(lambda tx: search.unread(tx, question))]
+
+    before = waiting()
+    retranscode(studio.library, film, Again(text=True))
+    after = waiting()
+    studio.finish()
+
+    assert (before, after, waiting()) == ([], [film], [])
+
+
 def test_video_that_cannot_be_found_yet_is_told_of_however_many_are_newer(
     studio: Studio, monkeypatch: pytest.MonkeyPatch
 ):

@@ -175,7 +175,8 @@ SELECT word, bones, sum(n) AS n
  GROUP BY word, bones
 
 -- name: unread_assets
--- Videos whose text is not there to be found, newest first; with :asset_id that one alone.
+-- Videos whose text is not there to be found, newest first; with :asset_id that one alone. Not those of
+-- which nobody wanted the text: `options` are the wishes of the first job, `index` is a step of one that reads it.
 SELECT {asset_columns}, versions.n AS newest, versions.job_id, jobs.status AS job_status, jobs.failure
   FROM assets
   LEFT JOIN versions ON versions.asset_id = assets.id AND versions.n = ({latest_version})
@@ -184,6 +185,9 @@ SELECT {asset_columns}, versions.n AS newest, versions.job_id, jobs.status AS jo
    AND assets.deleted_at IS NULL
    AND (CAST(:owner AS text) IS NULL OR assets.owner = :owner)
    AND (CAST(:asset_id AS {uuid}) IS NULL OR assets.id = :asset_id)
+   AND (versions.options ->> 'text' = 1  --@sqlite
+   AND (CAST(versions.options AS json) ->> 'text' = 'true'  --@postgres
+        OR EXISTS (SELECT 1 FROM tasks WHERE tasks.job_id = versions.job_id AND tasks.step = 'index'))
  ORDER BY assets.id DESC
  LIMIT :n
 
