@@ -17,7 +17,8 @@ import pytest
 
 from rushes.domain.artifact import name_of
 from rushes.errors import Invalid, Unavailable
-from rushes.library import collect, edit, indexing, search, vocabulary
+from rushes.library import clips, collect, edit, indexing, search, subtitles, vocabulary
+from rushes.library.clips import Wish
 from rushes.library.indexing import Line, Source
 from rushes.library.query import How, Mode, Word
 from rushes.library.retranscode import Again, retranscode
@@ -318,6 +319,23 @@ def test_chapters_and_subtitles_of_the_file_are_found(studio: Studio):
     assert chapters == _moments(studio, "credits") == [("chapter", 1_000, 5_000)]
     assert _moments(studio, "evening") == [("embedded", 7_000, 8_000)]
     assert _moments(studio, "hello") == [("screen", 0, 1_000)]
+
+
+def test_moment_ends_with_its_film_so_that_a_clip_can_be_cut_of_it(studio: Studio):
+    """A cue and a chapter often go on behind the end of the film, which has 20 s."""
+    chapter = Chapter(start_ms=15_000, end_ms=20_021, title="Closing credits")
+    studio.source = replace(FILM, chapters=(chapter,))
+    film = studio.add(text=True).asset_id
+    studio.finish()
+    subtitles.put(studio.library, film, "en", b"1\n00:00:19,000 --> 00:00:25,000\nGood night\n")
+
+    found = [*_moments(studio, "credits"), *_moments(studio, "night")]
+
+    assert found == [("chapter", 15_000, 20_000), ("subtitle", 19_000, 20_000)]
+    for _, start_ms, end_ms in found:
+        assert clips.request(
+            studio.library, studio.asset(film), Wish(t_start=start_ms, t_end=end_ms)
+        )
 
 
 def test_cue_that_cannot_be_is_not_written(studio: Studio):

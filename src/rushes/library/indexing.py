@@ -52,11 +52,12 @@ class Line(NamedTuple):
 
 
 class Target(NamedTuple):
-    """Whose text it is; of a deleted video no word counts."""
+    """Whose text it is; of a deleted video no word counts. `end_ms` None: not known yet."""
 
     asset_id: str
     owner: str
     is_live: bool
+    end_ms: int | None = None
 
 
 def put(tx: Transaction, asset_id: str, lines: Sequence[Line]) -> list[int]:
@@ -228,7 +229,7 @@ def _row(target: Target, line: Line) -> dict[str, Any]:
     return {
         "kind": line.kind,
         "start_ms": line.start_ms,
-        "end_ms": line.end_ms,
+        "end_ms": _end_ms(target, line),
         "text": line.text,
         "normalized": normalized,
         "hash": text.text_hash(normalized),
@@ -242,7 +243,13 @@ def _row(target: Target, line: Line) -> dict[str, Any]:
 
 def _target(tx: Transaction, asset_id: str) -> Target:
     [row] = tx.rows("index_owner", id=asset_id)
-    return Target(asset_id, row["owner"], row["deleted_at"] is None)
+    return Target(asset_id, row["owner"], row["deleted_at"] is None, row["duration_ms"])
+
+
+def _end_ms(target: Target, line: Line) -> int:
+    """Return when a text ends, which is with the film: cues and chapters often go on behind it."""
+    end_ms = line.end_ms if target.end_ms is None else min(line.end_ms, target.end_ms)
+    return end_ms if line.start_ms < end_ms else line.end_ms
 
 
 def _count(tx: Transaction, owner: str, found_by: Iterable[str], *, sign: int = 1) -> None:

@@ -3,7 +3,7 @@
 -- name: index_owner
 -- Whose texts they are, before they change. Two that change them at once would count the words of one
 -- and the texts of the other, so the second waits.
-SELECT owner, deleted_at FROM assets WHERE id = :id
+SELECT owner, deleted_at, duration_ms FROM assets WHERE id = :id
    FOR NO KEY UPDATE  --@postgres
 
 -- name: indexed_terms
