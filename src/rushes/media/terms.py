@@ -18,10 +18,14 @@ from typing import NamedTuple
 from rushes.media.entities import PICTURE, SELECTOR, SKIN
 from rushes.media.text import SAME_LETTERS
 
-VERSION = 1
+VERSION = 2
 LONGEST = 64
 JOINERS = "\u200c\u200d"
-ACCENTS = re.compile("[\u0300-\u036f]+")
+# accents; the points of Hebrew; the vowel signs of Arabic, and the line that only stretches a word
+ACCENTS = re.compile(
+    "[\u0300-\u036f\u0591-\u05bd\u05bf\u05c1\u05c2\u05c4\u05c5\u05c7"
+    "\u0610-\u061a\u0640\u064b-\u065f\u0670\u06d6-\u06dc\u06df-\u06e4\u06e7\u06e8\u06ea-\u06ed]+"
+)
 # letters with a stroke or joined: Unicode does not take them apart
 PLAIN = str.maketrans(
     {
@@ -36,9 +40,11 @@ PLAIN = str.maketrans(
         "ħ": "h",
     }
 )
-# Han, kana and Hangul: written without spaces, or with endings that grow onto words
+# written without spaces, or with endings that grow onto words: Han, kana and Hangul; Thai and Lao,
+# Burmese, Khmer
 PAIRED = re.compile(
-    "[\u1100-\u11ff\u3040-\u30ff\u3131-\u318e\u31f0-\u31ff\u3400-\u4dbf\u4e00-\u9fff\ua960-\ua97f"
+    "[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\ua9e0-\ua9ff\uaa60-\uaa7f"
+    "\u1100-\u11ff\u3040-\u30ff\u3131-\u318e\u31f0-\u31ff\u3400-\u4dbf\u4e00-\u9fff\ua960-\ua97f"
     "\uac00-\ud7ff\uf900-\ufaff\U00020000-\U0003ffff\u3005-\u3007]"
 )
 READ_ALIKE = (("rn", "m"), ("vv", "w"))
@@ -92,10 +98,10 @@ def words(text: str) -> list[str]:
 
 
 def fold(text: str) -> str:
-    """Return text without case, width and accents.
+    """Return text without case, width, accents, and signs of vowels that are often left out.
 
-    >>> fold("ＦÜＲ Ångström"), fold("ﬁlm"), fold("Ёлка")
-    ('fur angstrom', 'film', 'елка')
+    >>> fold("ＦÜＲ Ångström"), fold("ﬁlm"), fold("Ёлка"), fold("שָׁלוֹם")
+    ('fur angstrom', 'film', 'елка', 'שלום')
     """
     if text.isascii():
         return text.lower()
