@@ -8,6 +8,8 @@ import io
 import json
 import re
 
+import pytest
+
 from rushes.library import captions
 
 STAMP = re.compile(r"\d\d:\d\d:\d\d[,.]\d{3} --> \d\d:\d\d:\d\d[,.]\d{3}")
@@ -102,6 +104,14 @@ def test_title_that_answers_is_a_row_of_the_table_but_no_cue():
     assert [row["x"] + row["height"] for row in rows] == ["", "14"]
     assert captions.srt(hits) == "1\n00:00:02,000 --> 00:00:05,250\nvote now\n"
     assert captions.vtt(hits[:1]) == "WEBVTT\n"
+
+
+@pytest.mark.parametrize("sign", ["=", "+", "-", "@", "\uff1d", "\uff0b", "\uff0d", "\uff20"])
+def test_no_cell_is_a_formula(sign: str):
+    """B-OCR-1: whatever a spreadsheet takes for the beginning of one, also in East Asia."""
+    [row] = csv.DictReader(io.StringIO(captions.csv([hit(f"{sign}sum(1)", "screen")])))
+
+    assert row["text"] == f"'{sign}sum(1)"
 
 
 def hit(words: str, source: str) -> dict[str, object]:

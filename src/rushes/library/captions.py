@@ -23,7 +23,8 @@ COLUMNS = (
     *("asset_id", "title", "source", "start", "end", "start_ms", "end_ms", "text", "language"),
     *("confidence", *SIDES, "url"),
 )
-FORMULA = ("=", "+", "-", "@", "\t", "\r")
+FORMULA = ("=", "+", "-", "@", "\t", "\r", "\uff1d", "\uff0b", "\uff0d", "\uff20")
+"""Also the wide ones, which a spreadsheet in East Asia takes for the same."""
 
 
 def srt(texts: Texts) -> str:
