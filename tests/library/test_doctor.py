@@ -88,7 +88,8 @@ def test_healthy_library_has_no_findings(studio: Studio):
     report = doctor.examine(studio.library, strict=True, deep=True)
 
     assert report.findings == []
-    assert report.checked == {"checks": len(doctor.CHECKS), "films": 2, "files": 32}
+    checks = len(doctor.CHECKS) + len(doctor.THOROUGH)
+    assert report.checked == {"checks": checks, "films": 2, "files": 32}
 
 
 Harm = Callable[[Patient], object]
@@ -184,6 +185,21 @@ VIOLATIONS: dict[str, tuple[str, str, Harm]] = {
         "is in the texts or in the index of the search, not in both",
         lambda it: it.sql(UNINDEX["sqlite"]),
     ),
+    "a word is counted of which there is no text": (
+        "I15",
+        "is a word that is miscounted, by so many texts",
+        lambda it: it.sql("DELETE FROM spans WHERE kind = 'screen'"),
+    ),
+    "a word of a text is not counted": (
+        "I15",
+        "is a word that is miscounted, by so many texts",
+        lambda it: it.sql("DELETE FROM vocabulary WHERE word = 'hello'"),
+    ),
+    "a word of a deleted film is counted": (
+        "I15",
+        "is a word that is miscounted, by so many texts",
+        lambda it: it.sql("UPDATE assets SET deleted_at = 1 WHERE id = '{film}'"),
+    ),
 }
 
 
@@ -200,7 +216,8 @@ def test_defect_is_found_by_its_invariant(patient: Patient, defect: str):
 
 
 def test_every_check_and_every_invariant_has_a_defect():
-    assert {check.text for check in doctor.CHECKS} <= {text for _, text, _ in VIOLATIONS.values()}
+    checks = {check.text for check in (*doctor.CHECKS, *doctor.THOROUGH)}
+    assert checks <= {text for _, text, _ in VIOLATIONS.values()}
     assert {invariant for invariant, *_ in VIOLATIONS.values()} == set(doctor.INVARIANTS)
 
 
@@ -217,7 +234,7 @@ def test_every_check_of_rows_finds_its_defect_on_both_databases(studio: Studio):
     found = doctor.examine(studio.library, strict=True).violations
 
     texts = [finding.text.rpartition(" (")[0] for finding in found]
-    assert {check.text for check in doctor.CHECKS} <= set(texts)
+    assert {check.text for check in (*doctor.CHECKS, *doctor.THOROUGH)} <= set(texts)
 
 
 @pytest.mark.parametrize("pattern", [SEGMENT, "originals/{film}/source.mp4"])

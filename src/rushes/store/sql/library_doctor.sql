@@ -26,6 +26,25 @@ SELECT id, 'not a text' FROM spans_fts_docsize WHERE id NOT IN (SELECT id FROM s
 SELECT id, NULL AS detail FROM spans WHERE (terms <> '') <> (lexemes IS NOT NULL)  --@postgres
  LIMIT :n
 
+-- name: doctor_vocabulary
+-- Words that are counted, and not as often as texts of videos that are not deleted have them.
+SELECT word AS id, sum(n) AS detail
+  FROM (SELECT owner, word, n FROM vocabulary
+         UNION ALL
+        SELECT assets.owner, t.value, -count(DISTINCT spans.id)  --@sqlite
+        SELECT assets.owner, t.value COLLATE "C", -count(DISTINCT spans.id)  --@postgres
+          FROM assets
+          JOIN spans ON spans.asset_id = assets.id
+          JOIN json_each('["' || replace(spans.terms, ' ', '","') || '"]') AS t  --@sqlite
+         CROSS JOIN LATERAL unnest(string_to_array(spans.terms, ' ')) AS t(value)  --@postgres
+         WHERE assets.deleted_at IS NULL
+           AND t.value <> ''
+           AND substr(t.value, 1, 1) <> ':'
+         GROUP BY assets.owner, t.value) AS counted
+ GROUP BY owner, word
+HAVING sum(n) <> 0
+ LIMIT :n
+
 -- name: doctor_unowned
 SELECT asset_id AS id, 'version' AS detail
   FROM versions
