@@ -29,6 +29,8 @@ LONGEST = 500
 MOST_CLAUSES = 64
 QUOTES = str.maketrans(dict.fromkeys("\u201c\u201d\u201e\u201f\u00ab\u00bb\uff02", '"'))
 """As phones and word processors write them."""
+SCHEME = re.compile(r"^(?i:https?|ftp)://(?:www\.)?(?=\w)")
+"""What an address has in front where it is copied, and seldom where it is shown."""
 NAMES = {"@": Kind.MENTION, "\uff20": Kind.MENTION, "#": Kind.HASHTAG, "\uff03": Kind.HASHTAG}
 
 
@@ -130,7 +132,7 @@ def _clauses(part: _Part) -> Iterator[Clause]:
     if part.kind is not None:
         yield Clause(marks=(_mark(part.kind, part.text),), negated=part.negated)
         return
-    found = terms.words(part.text)
+    found = terms.words(part.text if part.is_quoted else SCHEME.sub("", part.text))
     if not found:
         return
     names = () if part.is_quoted else tuple(_names(part.text))
