@@ -5,7 +5,7 @@ from __future__ import annotations
 import shutil
 import string
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 from dataclasses import replace
@@ -459,10 +459,7 @@ def test_every_question_of_five_hundred_characters_is_answered_and_no_longer_one
         shelf.found(text)
         shelf.found(text, "fuzzy")
         shelf.found(text, "substring")
-    began = time.monotonic()
-    shelf.found(longest)
-
-    assert time.monotonic() - began < 3  # 0.3 s, and the slack of a busy machine
+    assert min(_seconds(lambda: shelf.found(longest)) for _ in range(3)) < 1
     for text in ("x" * 501, "a " * 5_000):
         with pytest.raises(Invalid, match="the limit is 500"):
             shelf.found(text)
@@ -500,6 +497,12 @@ def test_question_that_takes_too_long_is_given_up(postgres_database: Database):
 
     with pytest.raises(Unavailable, match="took too long"):
         postgres_database.read(work)
+
+
+def _seconds(work: Callable[[], object]) -> float:
+    began = time.monotonic()
+    work()
+    return time.monotonic() - began
 
 
 def _film(studio: Studio, texts: list[str]) -> str:

@@ -86,12 +86,12 @@ def test_folding_is_the_same_however_the_text_was_composed(text: str):
     "text", ["@" * 100_000, "http://" * 15_000, "東" * 100_000, "e\u0301" * 50_000]
 )
 def test_any_text_is_split_in_time_that_grows_with_its_length(text: str):
-    """B-OCR-2: a tenth of a megabyte within a second; five, on a busy machine."""
-    began = time.monotonic()
+    """B-OCR-2: a tenth of a megabyte within a second of the processor, whatever else it does."""
+    began = time.thread_time()
 
     split(text)
 
-    assert time.monotonic() - began < 5
+    assert time.thread_time() - began < 1
 
 
 def test_examples_hold():
