@@ -123,6 +123,7 @@ def test_question_is_answered_by_these_texts_in_this_order(shelf: Shelf, case: C
         ("strasse", "words", "b1", ["Straße"]),
         ("rasse", "substring", "b1", ["Straße"]),  # ß is one letter: the word is the least
         ("都", "words", "b4", ["都"]),
+        ("2026年", "words", "b18", ["2026年"]),
         ("council", "fuzzy", "a4", ["Counci1"]),
         ("@reuters", "words", "a5", ["@Reuters"]),
         ("url:example.org", "words", "a6", ["example.org/live"]),

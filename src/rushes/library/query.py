@@ -187,7 +187,7 @@ def _compared(clause: Clause, mode: Mode) -> Clause:
         words = _within(clause.words)
     else:
         words = list(clause.words)
-    return replace(clause, words=tuple(_alone(word, len(words)) for word in words))
+    return replace(clause, words=tuple(_paired(words)))
 
 
 def _within(words: tuple[Word, ...]) -> list[Word]:
@@ -200,7 +200,17 @@ def _within(words: tuple[Word, ...]) -> list[Word]:
     return [Word(first.text, How.ENDS), *middle, Word(last.text, How.STARTS)]
 
 
-def _alone(word: Word, count: int) -> Word:
-    """A single character of those that are stored in pairs is in the pair before or behind it."""
-    single = count == 1 and len(word.text) == 1 and terms.is_paired(word.text)
-    return Word(word.text, How.HAS) if single else word
+def _paired(words: Sequence[Word]) -> Iterator[Word]:
+    """Yield the words; of those that are stored in pairs a single character is part of a pair.
+
+    It may go on where the clause has no other word beside it: behind, before, or on both sides.
+    """
+    for place, word in enumerate(words):
+        if len(word.text) > 1 or not terms.is_paired(word.text):
+            yield word
+        elif len(words) == 1:
+            yield Word(word.text, How.HAS)
+        elif place == 0:
+            yield Word(word.text, How.ENDS)
+        else:
+            yield Word(word.text, How.STARTS) if place == len(words) - 1 else word
