@@ -27,6 +27,10 @@ def test_words_are_clauses_and_what_stands_together_is_a_phrase():
     )
 
 
+def test_what_is_asked_for_twice_is_looked_for_once():
+    assert parse("council Council -a -A") == parse("council -a")
+
+
 def test_sign_of_a_name_is_asked_for():
     assert parse("@Ann -#x") == (Clause(marks=("@ann",)), Clause(marks=("#x",), negated=True))
 

@@ -101,7 +101,7 @@ def parse(text: str, mode: Mode = Mode.WORDS) -> tuple[Clause, ...]:
         clauses = _joined(clauses)
     if len(clauses) > MOST_CLAUSES:
         raise Invalid(f"the search has more than {MOST_CLAUSES} words", hint="leave some out")
-    return tuple(_compared(clause, mode) for clause in clauses)
+    return tuple(dict.fromkeys(_compared(clause, mode) for clause in clauses))
 
 
 def last_word(text: str) -> str | None:
