@@ -43,7 +43,7 @@ FEW = 4 * CANDIDATES  # texts that are fetched at once
 ALL = 1 << 40  # blocks
 BLOCK = 14  # bits: as in rushes_lexemes of 0008_search.sql
 PARTS = {How.HAS, How.STARTS, How.ENDS}
-CURSOR = re.compile(r"(\d{1,15})-(\d{1,4})")
+CURSOR = re.compile(r"(?:\d{1,15}\.){12}[0-9a-f-]{36}")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -87,23 +87,37 @@ class _Ranked(NamedTuple):
     id: int
 
 
+class _Place(NamedTuple):
+    """Where a page ended: the last hit, and the best one of its video, which orders the videos.
+
+    Told by what they are and not by how many came before, so that nothing is left out when texts
+    that were shown are gone by then. Texts after `newest` do not count.
+    """
+
+    newest: int
+    best: _Ranked
+    last: _Ranked
+
+
 def search(
     tx: Transaction, question: Question, *, limit: int = 50, cursor: str | None = None
 ) -> Answer:
     """Return the hits of one page. Raises Invalid for a question or a cursor that is none."""
-    newest, skip = _place(tx, cursor)
+    place = None if cursor is None else _read(cursor)
+    newest = _newest(tx, place)
     wanted, cut, share = _wanted(tx, question, newest)
     blocks = _blocks(share, newest)
     ranked, more = _ranked(tx, question, wanted, newest, blocks) if wanted else ([], False)
     videos = Counter(one.asset_id for one in ranked)
-    page = ranked[skip : skip + limit]
-    end = skip + len(page)
+    shown = _shown(ranked, place) if place else 0
+    page = ranked[shown : shown + limit]
+    has_more = bool(page) and shown + len(page) < len(ranked)
     return Answer(
         hits=_hits(tx, page, question, wanted or ()),
         moments=len(ranked),
         videos=dict(videos),
         cut=cut or more,
-        next_cursor=f"{newest}-{end}" if end < len(ranked) else None,
+        next_cursor=_written(newest, ranked, page[-1]) if has_more else None,
     )
 
 
@@ -154,15 +168,39 @@ def _binned(rows: Sequence[Row], bins: int, duration: int) -> list[int]:
     return counts
 
 
-def _place(tx: Transaction, cursor: str | None) -> tuple[int, int]:
-    """Return the newest text that counts, and how many hits were shown; later texts wait."""
+def _newest(tx: Transaction, place: _Place | None) -> int:
+    """Return the newest text that counts."""
     newest: int = tx.rows("newest_span")[0]["id"]
-    if cursor is None:
-        return newest, 0
-    found = CURSOR.fullmatch(cursor)
-    if found is None:
+    return newest if place is None else min(newest, place.newest)
+
+
+def _shown(ranked: Sequence[_Ranked], place: _Place) -> int:
+    """Return how many of these came before, or with, the place where a page ended."""
+    best = None
+    for number, one in enumerate(ranked):
+        if best is None or one.asset_id != best.asset_id:
+            best = one
+        if (best, one) > (place.best, place.last):
+            return number
+    return len(ranked)
+
+
+def _written(newest: int, ranked: Sequence[_Ranked], last: _Ranked) -> str:
+    best = next(one for one in ranked if one.asset_id == last.asset_id)
+    numbers = [(*one.fit, one.unsure, one.start_ms, one.id) for one in (best, last)]
+    return ".".join(map(str, (newest, -last.age, *numbers[0], *numbers[1], last.asset_id)))
+
+
+def _read(cursor: str) -> _Place:
+    if not CURSOR.fullmatch(cursor):
         raise Invalid("this cursor is none of ours", hint="begin again without one")
-    return min(newest, int(found[1])), int(found[2])
+    *words, asset_id = cursor.split(".")
+    newest, created_at, *numbers = map(int, words)
+    best, last = (
+        _Ranked(Fit(off, gap), unsure, -created_at, asset_id, start_ms, id)
+        for off, gap, unsure, start_ms, id in (numbers[:5], numbers[5:])
+    )
+    return _Place(newest, best, last)
 
 
 def _wanted(

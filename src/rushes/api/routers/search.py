@@ -11,7 +11,7 @@ from pydantic import BaseModel, ConfigDict, Field
 from rushes.api.context import AtDesk, Here
 from rushes.api.desk.search import BINS, Where
 from rushes.api.findings import Found, Heatmap, Hit, Suggestions
-from rushes.api.routers.jobs import Cursor, Limit
+from rushes.api.routers.jobs import Limit
 from rushes.errors import Invalid
 from rushes.library import captions
 from rushes.library.indexing import Source
@@ -56,7 +56,7 @@ class Asked(BaseModel):
 
 
 class Paged(Asked):
-    cursor: Cursor = None
+    cursor: Annotated[str | None, Field(max_length=300)] = None
     limit: Limit = 50
 
 
