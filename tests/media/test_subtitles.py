@@ -84,3 +84,21 @@ def test_subtitles_in_a_film_are_taken_out(folder, tmp_path):
 
     assert [stream.language for stream in streams] == ["eng"]
     assert found == [[Cue(500, 1_000, "Hello")]]
+
+
+def test_a_cue_that_cannot_be_does_not_cost_a_film_the_others(folder, tmp_path):
+    """One that lasts no time is in many films."""
+    (tmp_path / "text.srt").write_text(
+        "1\n00:00:00,500 --> 00:00:01,000\nGood\n\n"
+        "2\n00:00:01,000 --> 00:00:01,000\nno time\n\n"
+        "3\n00:00:01,200 --> 00:00:01,900\nnight\n"
+    )
+    film = tmp_path / "film.mp4"
+    lavfi(
+        f"{bars('64x36', seconds=2)} -i {tmp_path}/text.srt -map 0 -map 1 {X264} -c:s mov_text",
+        film,
+    )
+
+    [found] = subtitles.extract(film, subtitles.tracks(probe(film, folder=folder)), folder=folder)
+
+    assert found == [Cue(500, 1_000, "Good"), Cue(1_200, 1_900, "night")]

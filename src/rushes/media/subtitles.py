@@ -1,7 +1,7 @@
 """Subtitles as text with times: read from SubRip or WebVTT, or taken out of a film.
 
 Read strictly: what is not one of the two, or says something impossible, is refused with the line
-where it does.
+where it does. Of what a film has, such cues are left out: nobody could correct them.
 """
 
 from __future__ import annotations
@@ -9,6 +9,7 @@ from __future__ import annotations
 import html
 import re
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import NamedTuple
 
@@ -86,20 +87,30 @@ def extract(
 
 
 def _found(content: bytes) -> list[Cue]:
-    """Return the cues of what was taken out of a film; a track may be empty."""
-    return read(content) if b"-->" in content else []
+    """Return the cues of what was taken out of a film, as far as they can be."""
+    cues: list[Cue] = []
+    for number, block in _blocks(content[:LARGEST].decode("utf-8", "ignore").splitlines()):
+        with suppress(Invalid):
+            cues += _in_block(number, block)
+    return cues[:MOST]
 
 
 def _cues(lines: list[str]) -> Iterator[Cue]:
     for number, block in _blocks(lines):
-        where = next((n for n, line in enumerate(block[:2]) if "-->" in line), None)
-        if where is None:
-            if number == 1 and block[0].startswith("WEBVTT"):
-                continue
-            if block[0].split(" ")[0] in ASIDE:
-                continue
-            raise Invalid(f"line {number} of the subtitles begins no cue: {block[0][:60]!r}")
+        yield from _in_block(number, block)
+
+
+def _in_block(number: int, block: list[str]) -> Iterator[Cue]:
+    """Yield the cue of a block, if it is one."""
+    where = next((n for n, line in enumerate(block[:2]) if "-->" in line), None)
+    if where is not None:
         yield from _cue(number + where, block[where], block[where + 1 :])
+    elif not _is_aside(number, block[0]):
+        raise Invalid(f"line {number} of the subtitles begins no cue: {block[0][:60]!r}")
+
+
+def _is_aside(number: int, line: str) -> bool:
+    return (number == 1 and line.startswith("WEBVTT")) or line.partition(" ")[0] in ASIDE
 
 
 def _blocks(lines: list[str]) -> Iterator[tuple[int, list[str]]]:
