@@ -18,7 +18,8 @@ class Box(Model):
 
 
 class Hit(Model):
-    """A moment. `offsets` are the characters of `text` that answer: from, and up to.
+    """A moment. `offsets` are the characters of `text` that answer: from, and up to. They
+    are counted as code points of Unicode, which strings of JavaScript and Java are not.
 
     `url` is the page of the video at that moment; `frame_url` the picture that shows the text.
     """
