@@ -35,6 +35,12 @@ from tests.world import sql
 IDS = [f"018f0000-0000-7000-8000-00000000000{n}" for n in range(len(FILMS))]
 
 
+JUMP = {
+    "sqlite": "UPDATE sqlite_sequence SET seq = seq + 30000 WHERE name = 'spans'",
+    "postgres": "SELECT setval(pg_get_serial_sequence('spans', 'id'), max(id) + 30000) FROM spans",
+}
+
+
 class Shelf(NamedTuple):
     """The films of search_cases.py on one database."""
 
@@ -205,6 +211,29 @@ def test_of_many_texts_the_newest_thousand_are_ranked_and_that_is_said(studio: S
     assert (found.cut, found.moments, found.videos) == (True, 1000, {film: 1000})
     assert {hit.row["text"] for hit in found.hits} == {f"common {n}" for n in range(100, 1100)}
     assert (few.cut, few.moments) == (False, 1)  # of the first hundred: the index found it
+
+
+@pytest.mark.parametrize("candidates", [7, 12, 1000])
+def test_block_after_block_is_asked_until_there_are_enough(
+    studio: Studio, monkeypatch: pytest.MonkeyPatch, candidates: int
+):
+    """Five texts lie in each of six blocks, with an empty one behind each."""
+    film = _film(studio, [])
+    texts = [[f"common {block} {n}" for n in range(5)] for block in range(6)]
+    for some in texts:
+        _put(studio, film, some)
+        sql(studio.db, JUMP[studio.db.dialect])
+    monkeypatch.setattr(search, "CANDIDATES", candidates)
+    monkeypatch.setattr(search, "FEW", 0)
+
+    def found(text: str) -> tuple[list[str], bool]:
+        asked = Question(text=text, owner=None)
+        answer = studio.db.read(lambda tx: search.search(tx, asked, limit=100))
+        return sorted(hit.row["text"] for hit in answer.hits), answer.cut
+
+    together = [text for some in texts for text in some]
+    assert found("common") == (sorted(together[-candidates:]), candidates < 30)
+    assert found('common "0 3"') == (["common 0 3"], False)  # of the oldest block
 
 
 def test_word_in_many_words_is_looked_for_in_the_commonest(studio: Studio):
