@@ -9,6 +9,7 @@ import pytest
 from playwright.sync_api import Browser, Page, expect
 
 from tests.network import steady
+from tests.waiting import until
 from tests.web.browser.playing import EXACT_S, NOW, PATIENT_MS, SHOWN, until_so
 from tests.web.browser.shelf import PAYLOADS, TURN_S, Shelf, fill
 from tests.web.browser.site import NARROW, WIDE, Site, Visit
@@ -203,6 +204,19 @@ def test_title_is_not_lost_when_two_people_edit_it(visit: Visit, shelf: Shelf):
 
     expect(page.locator(".player")).to_be_visible()
     expect(card).to_be_visible()
+
+
+def test_fast_clip_is_shown_to_its_end(visit: Visit, shelf: Shelf):
+    """It begins at the key frame at 2 s, so its file lasts longer than what was asked for."""
+    clips = visit.site.server.client.clips
+    made = clips.create(shelf.council, 3_600, 3_800, padding_ms=0, mode="fast", title="Fast one")
+    until(lambda: clips.show(made.clip_id).url, PATIENT_MS / 1000)
+    page = visit.open("/clips")
+
+    page.locator(".clipcard", has_text="Fast one").get_by_role("button", name="Play").click()
+
+    until_so(page, "document.querySelector('.clipcard video[controls]')?.currentTime > 1.2")
+    clips.delete(made.clip_id)
 
 
 def test_moments_move_only_for_those_who_like_it(lively: Visit, shelf: Shelf):

@@ -83,7 +83,8 @@ function Picture({ clip, isPlaying = false }) {
       </button>
     `;
   }
-  return html`<${Loop} source=${url(clip.url ?? clip.playlist)} length=${(clip.end_ms - clip.start_ms) / 1000} label=${name} key=${clip.url ?? ""} isHeard />`;
+  const length = clip.url ? clip.actual_end - clip.actual_start : clip.end_ms - clip.start_ms;
+  return html`<${Loop} source=${url(clip.url ?? clip.playlist)} length=${length / 1000} label=${name} key=${clip.url ?? ""} isHeard />`;
 }
 
 /** Its first frame, fetched when it comes into sight; until there is a file, the poster of its video. */
