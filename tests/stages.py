@@ -36,12 +36,12 @@ def noop(_task: TaskContext) -> None:
 @stage("nap", params=Nap)
 def nap(task: TaskContext) -> dict[str, int]:
     """Sleep in steps, with a checkpoint after each."""
-    params = task.params(Nap)
-    for step in range(task.checkpoint.get("step", 0), params.steps):
+    params, first = task.params(Nap), task.checkpoint.get("step", 0)
+    for step in range(first, params.steps):
         time.sleep(params.milliseconds / 1000)
         task.progress(100 * (step + 1) / params.steps)
         task.save(step=step + 1)
-    return {"task": task.claim.id, "steps": params.steps}
+    return {"task": task.claim.id, "steps": params.steps - first}
 
 
 @stage("oversleep", params=Nap)

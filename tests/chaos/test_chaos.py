@@ -157,7 +157,7 @@ def test_frozen_worker_wakes_up_and_changes_nothing(database_url: str) -> None:
     """000-117, 000-153, 001-014, 001-018: SIGSTOP longer than the lease."""
     with engine_on(database_url) as engine, Fleet(database_url, 1, seed=4, **ENDLESS) as fleet:
         job = submit_one(
-            engine, {"oversleep": Step(params={"milliseconds": 1_500}, max_attempts=9)}
+            engine, {"oversleep": Step(params={"milliseconds": 3_000}, max_attempts=9)}
         )
         wait_for(lambda: status_of(engine, job) is Status.RUNNING)
         [frozen] = fleet.pids
@@ -170,8 +170,10 @@ def test_frozen_worker_wakes_up_and_changes_nothing(database_url: str) -> None:
 
         attempts = engine.db.read(lambda tx: tasks.attempts(tx, job))
 
-    assert [attempt["outcome"] for attempt in attempts] == ["expired", "done"]
-    assert attempts[0]["owner"] != attempts[1]["owner"]
+    *before, last = attempts
+    assert {attempt["outcome"] for attempt in before} == {"expired"}  # once, or a starved one more
+    assert last["outcome"] == "done"
+    assert before[0]["owner"] != last["owner"]
 
 
 def test_task_that_kills_its_worker_ends_as_poison(database_url: str) -> None:

@@ -42,7 +42,7 @@ def test_parents_that_are_both_about_to_commit_wake_the_finalizer_once(world: Wo
     ann, bob = world.worker("ann"), world.worker("bob")
     job_id = world.submit(PAIR)
     claims = [*world.claim(ann), *world.claim(bob)]
-    meeting = Barrier(2, timeout=0.2)
+    meeting = Barrier(2, timeout=1)  # they cannot both come, but a mutant's two must find the time
 
     def meet() -> None:
         with suppress(BrokenBarrierError):

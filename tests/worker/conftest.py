@@ -39,7 +39,7 @@ from rushes.worker.session import WorkerSession
 from tests.conftest import empty
 from tests.world import World
 
-LEASE = timedelta(seconds=1)
+LEASE = timedelta(seconds=2)  # ten beats: a busy machine may hold up a few
 TIMING = Timing(
     heartbeat=timedelta(seconds=0.2),
     patience=timedelta(seconds=30),

@@ -112,7 +112,7 @@ def test_memory_that_runs_out_is_an_attempt_killed_by_oom(shop: Shop) -> None:
 
 def test_long_task_keeps_its_lease(shop: Shop) -> None:
     """000-036, 002-069, 003-048."""
-    job = shop.submit({"oversleep": Step(params={"milliseconds": 2_500})})
+    job = shop.submit({"oversleep": Step(params={"milliseconds": 3_000})})
 
     with shop.working():
         until(lambda: finished(shop, job))
@@ -144,8 +144,8 @@ def open_transactions(shop: Shop) -> int:
 
 
 def test_busy_interpreter_does_not_starve_the_heartbeat(shop: Shop) -> None:
-    """000-148: a lease of one second outlives two seconds of work that never lets go."""
-    job = shop.submit({"spin": Step(params={"milliseconds": 2_000})})
+    """000-148: a lease of two seconds outlives three of work that never lets go."""
+    job = shop.submit({"spin": Step(params={"milliseconds": 3_000})})
 
     with shop.working():
         until(lambda: finished(shop, job))
@@ -203,7 +203,7 @@ def test_drained_worker_stops_at_a_checkpoint_and_loses_no_attempt(shop: Shop) -
     *before, last = shop.attempts(job)
     assert {one["outcome"] for one in before} == {"handed_back"}  # a far one may be asked again
     assert last["outcome"] == "done"
-    assert last["ended_at"] - last["claimed_at"] < 2_000
+    assert json.loads(shop.tasks(job)[0].result or "")["steps"] < 20
 
 
 def test_second_drain_stops_the_programs_at_once(shop: Shop, tmp_path: Path) -> None:
