@@ -9,7 +9,9 @@ from contextlib import closing
 import pytest
 
 from rushes.engine.notify import open_notifier
+from rushes.errors import Unavailable
 from rushes.store.database import Database, ignore, open_database
+from rushes.store.sqlite import SqliteDatabase
 from tests.kinds import KINDS
 from tests.world import World
 
@@ -57,6 +59,28 @@ def test_worker_of_another_process_is_woken(world: World, other: World):
 
     assert len(other.claim(other.worker(), 10)) > 0
     assert told[-1] == ({"default"} if world.db.dialect == "postgres" else None)
+
+
+class Away(SqliteDatabase):
+    """A database that cannot be read at the first look."""
+
+    looks = 0
+
+    def data_version(self) -> int:
+        self.looks += 1
+        if self.looks == 1:
+            raise Unavailable("the database cannot be read")
+        return super().data_version()
+
+
+def test_watcher_outlives_a_database_that_is_away(sqlite_url: str):
+    woken = threading.Event()
+
+    with closing(Away(sqlite_url)) as database, closing(open_notifier(database)) as notifier:
+        notifier.listen(lambda _lanes: woken.set())
+
+        assert woken.wait(PATIENCE)
+        assert database.looks > 1
 
 
 def test_what_nobody_hears_is_still_there(world: World, other: World):

@@ -13,6 +13,7 @@ import time
 from collections.abc import Callable, Set
 from typing import TYPE_CHECKING, Protocol, TypeAlias, cast
 
+from rushes.errors import Unavailable
 from rushes.store.database import Database
 
 if TYPE_CHECKING:
@@ -89,14 +90,18 @@ class SqliteNotifier(_Local):
 
     def _watch(self) -> None:
         """Look often while something happened in the last minute, seldom otherwise."""
-        seen, changed = self._db.data_version(), time.monotonic()
-        while not self._closed.wait(
-            BUSY_POLL if time.monotonic() - changed < BUSY_FOR else IDLE_POLL
-        ):
-            version = self._db.data_version()
+        seen, changed, pause = -1, time.monotonic(), BUSY_POLL
+        while not self._closed.wait(pause):
+            try:
+                version = self._db.data_version()
+            except Unavailable as error:
+                log.info("cannot see what others do: %s", error)
+                pause = RECONNECT
+                continue
             if version != seen:
                 seen, changed = version, time.monotonic()
                 self.wake()
+            pause = BUSY_POLL if time.monotonic() - changed < BUSY_FOR else IDLE_POLL
 
 
 class PostgresNotifier(_Local):

@@ -146,6 +146,11 @@ class PostgresDatabase:
             raise Unavailable("the database is busy", retry_after=2) from error
         if isinstance(error, pg.QueryCanceled):
             raise Unavailable("the database took too long for this") from error
+        if isinstance(error, pg.ReadOnlySqlTransaction):
+            raise Unavailable(
+                "the database can only be read",
+                hint="a standby? RUSHES_DATABASE_URL has to name the primary",
+            ) from error
         return _is_transient(error)
 
     def _check(self) -> None:

@@ -24,7 +24,10 @@ T = TypeVar("T")
 
 OLDEST = (3, 38, 0)  # the first with ->> and with STRICT tables
 PRAGMAS = ("journal_mode=WAL", "synchronous=NORMAL", "busy_timeout=30000", "foreign_keys=ON")
-FULL = ("database or disk is full", "disk I/O error")
+OUT_OF_REACH = (
+    *("database or disk is full", "disk I/O error", "unable to open database file"),
+    "attempt to write a readonly database",
+)
 BUSY = ("database is locked", "database table is locked")
 
 
@@ -58,23 +61,20 @@ class SqliteDatabase:
         self._reader = self._connect()
 
     def transact(self, work: Callable[[Transaction], T], *, now: int | None = None) -> T:
-        try:
+        with _told("written"):
             result, woken = retrying(lambda: self._write(work, now), _is_busy)
-        except sqlite3.OperationalError as error:
-            if str(error) not in FULL:
-                raise
-            raise Unavailable(f"the database cannot be written: {first_line(error)}") from error
         if woken:
             self.on_commit(woken)
         return result
 
     def read(self, work: Callable[[Transaction], T], *, now: int | None = None) -> T:
-        with self._reading:
+        with _told("read"), self._reading:
             self._reader.execute("BEGIN")
             try:
                 return work(SqliteTransaction(self._reader, now))
             finally:
-                self._reader.execute("ROLLBACK")
+                if self._reader.in_transaction:  # an error may have ended it
+                    self._reader.execute("ROLLBACK")
 
     def migrate(self) -> list[str]:
         with self._writing:
@@ -86,7 +86,7 @@ class SqliteDatabase:
 
     def data_version(self) -> int:
         """Return a number that changes when another process has committed."""
-        with self._reading:
+        with _told("read"), self._reading:
             row = self._reader.execute("PRAGMA data_version").fetchone()
         return int(row[0])
 
@@ -139,6 +139,17 @@ def reading(path: Path) -> Iterator[Transaction]:
     with closing(sqlite3.connect(f"{path.absolute().as_uri()}?mode=ro", uri=True)) as connection:
         connection.row_factory = sqlite3.Row
         yield SqliteTransaction(connection, now=None)
+
+
+@contextmanager
+def _told(done: str) -> Iterator[None]:
+    """Tell apart a disk that does not do what it should from a defect of ours."""
+    try:
+        yield
+    except sqlite3.OperationalError as error:
+        if str(error) not in OUT_OF_REACH:
+            raise
+        raise Unavailable(f"the database cannot be {done}: {first_line(error)}") from error
 
 
 def _lower(text: str | None) -> str | None:
