@@ -23,6 +23,10 @@ def project(tx: Transaction, task: Finished) -> None:
         raise ValueError("no such frame")
     if said == "break":
         raise RuntimeError("a bug")
+    if said == "against a rule":
+        tx.run("set_loop", name=None, ran_at=1, grace_until=None)
+    if said == "too large":
+        tx.run("set_loop", name="x", ran_at=1 << 70, grace_until=None)
     tx.run("pause", kind=f"{task.kind}-{task.item}", paused_by=str(said), reason=task.step)
 
 
@@ -92,6 +96,21 @@ def test_result_that_cannot_be_stored_fails_its_task_alone(world: World):
     failure = json.loads(world.task(claims[1].id).failure)
     assert failure["error_code"] == "OUTPUT_INVALID"
     assert "no such frame" in failure["error"]
+
+
+@pytest.mark.parametrize("said", ["against a rule", "too large"])
+def test_result_that_the_database_does_not_take_fails_its_task_alone(world: World, said: str):
+    """A far worker may say anything; it must not come back with it for ever."""
+    job_id = world.submit({"noop": Step(items=[{}] * 2, max_attempts=1)})
+    owner = world.worker()
+    good, bad = world.claim(owner, 2)
+
+    outcomes = [Done(good.id, good.epoch, "1"), Done(bad.id, bad.epoch, json.dumps(said))]
+    refused = complete.report(world.engine, owner, outcomes, now=world.now)
+
+    assert refused == frozenset()
+    assert world.states(job_id) == {"noop": ["done", "error"]}
+    assert json.loads(world.task(bad.id).failure)["error_code"] == "OUTPUT_INVALID"
 
 
 def test_bug_in_a_projection_is_nobodys_fault_and_changes_nothing(world: World):

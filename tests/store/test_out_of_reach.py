@@ -12,7 +12,7 @@ import psycopg
 import pytest
 
 from rushes.errors import Unavailable
-from rushes.store.database import Database, Transaction, open_database
+from rushes.store.database import Database, Transaction, Unstorable, open_database
 from tests.world import sql
 
 
@@ -70,6 +70,14 @@ def test_defect_of_ours_is_no_trouble_of_the_database(db: Database):
 
     with pytest.raises((sqlite3.ProgrammingError, psycopg.ProgrammingError)):
         db.transact(forget)
+
+
+@pytest.mark.parametrize("values", [{"name": None, "ran_at": 1}, {"name": "x", "ran_at": 1 << 70}])
+def test_value_that_a_column_does_not_take_is_at_fault_itself(db: Database, values):
+    with pytest.raises(Unstorable):
+        db.transact(lambda tx: tx.run("set_loop", grace_until=None, **values))
+
+    assert len(db.read(lambda tx: tx.rows("loops"))) == 0
 
 
 def _name(database: Database) -> str:

@@ -59,7 +59,8 @@ def run(arguments: Sequence[str]) -> int:
 
 def _from_driver(error: Exception) -> Unavailable | None:
     """Return what a database driver raised by itself, such as a full disk, as our own error."""
-    if type(error).__module__.partition(".")[0] not in ("sqlite3", "psycopg", "psycopg_pool"):
+    modules = {type(one).__module__.partition(".")[0] for one in (error, error.__cause__)}
+    if modules.isdisjoint(("sqlite3", "psycopg", "psycopg_pool")):
         return None
     return Unavailable(f"the database failed: {(str(error) or repr(error)).splitlines()[0]}")
 

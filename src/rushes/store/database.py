@@ -24,6 +24,10 @@ TRIES = 5
 _to_json = json.JSONEncoder(separators=(",", ":")).encode
 
 
+class Unstorable(ValueError):
+    """A value that its column does not take: too large, or against a rule of the table."""
+
+
 class Transaction(Protocol):
     """One open transaction. Lanes put in `woken` have new work once it is committed.
 
@@ -34,7 +38,7 @@ class Transaction(Protocol):
     woken: set[str]
 
     def rows(self, statement: str, **params: object) -> Sequence[Row]:
-        """Run a named statement and return its rows."""
+        """Run a named statement and return its rows. Raises Unstorable."""
 
     def run(self, statement: str, **params: object) -> None:
         """Run a named statement whose rows nobody needs."""

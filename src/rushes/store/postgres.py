@@ -19,7 +19,15 @@ from psycopg_pool import ConnectionPool, PoolClosed, PoolTimeout
 
 from rushes.errors import Unavailable
 from rushes.store import migrate
-from rushes.store.database import Row, Transaction, encode, first_line, ignore, retrying
+from rushes.store.database import (
+    Row,
+    Transaction,
+    Unstorable,
+    encode,
+    first_line,
+    ignore,
+    retrying,
+)
 from rushes.store.queries import Dialect, load
 
 T = TypeVar("T")
@@ -71,9 +79,12 @@ class PostgresTransaction:
         sql = self._statements[statement]
         if not sql:
             return None
-        return self._connection.execute(
-            sql, encode({"now": self._now, **params}), prepare=self._prepare
-        )
+        try:
+            return self._connection.execute(
+                sql, encode({"now": self._now, **params}), prepare=self._prepare
+            )
+        except (pg.DataError, pg.CheckViolation, pg.NotNullViolation) as error:
+            raise Unstorable(first_line(error)) from error
 
 
 class PostgresDatabase:

@@ -17,7 +17,15 @@ from typing import TypeVar
 
 from rushes.errors import Unavailable
 from rushes.store import migrate
-from rushes.store.database import Row, Transaction, encode, first_line, ignore, retrying
+from rushes.store.database import (
+    Row,
+    Transaction,
+    Unstorable,
+    encode,
+    first_line,
+    ignore,
+    retrying,
+)
 from rushes.store.queries import Dialect, load
 
 T = TypeVar("T")
@@ -42,7 +50,10 @@ class SqliteTransaction:
         sql = self._statements[statement]
         if not sql:
             return []
-        return self._connection.execute(sql, encode({"now": self._now, **params})).fetchall()
+        try:
+            return self._connection.execute(sql, encode({"now": self._now, **params})).fetchall()
+        except (sqlite3.IntegrityError, sqlite3.DataError, OverflowError) as error:
+            raise Unstorable(first_line(error)) from error
 
     def run(self, statement: str, **params: object) -> None:
         self.rows(statement, **params)
