@@ -162,6 +162,7 @@ class Model:
         self.recovered_at: int | None = None
         self.grace_until: int | None = None
         self.ended: dict[tuple[int | None, int], tuple[str, str | None]] = {}
+        self.demoted: set[tuple[int, int]] = set()  # completions that could not be accepted
         self.unnumbered: list[Task] = []
 
     # Jobs come.
@@ -281,7 +282,8 @@ class Model:
     def _was_accepted(self, owner: str, outcome: Outcome) -> bool:
         words = {Done: ["done"], Failed: ["error", "new"], HandedBack: ["ready"]}[type(outcome)]
         end, by = self.ended.get((outcome.id, outcome.epoch), ("", None))
-        return end in words and by == owner
+        was_demoted = isinstance(outcome, Done) and (outcome.id, outcome.epoch) in self.demoted
+        return by == owner and (end in words or was_demoted)
 
     def _end_attempt(self, task: Task, outcome: Outcome) -> None:
         brings = _brings(task, outcome) if isinstance(outcome, Done) else None
@@ -291,6 +293,8 @@ class Model:
             task.attempt -= 1
             return
         task.losses = 0
+        if isinstance(outcome, Done) and brings is None:
+            self.demoted.add((task.id, task.epoch))
         if brings is not None:
             task.brings, task.progress = brings, 100
             self._free(task, "done")

@@ -113,6 +113,18 @@ def test_result_that_the_database_does_not_take_fails_its_task_alone(world: Worl
     assert json.loads(world.task(bad.id).failure)["error_code"] == "OUTPUT_INVALID"
 
 
+def test_completion_that_became_a_failure_is_answered_the_same_when_it_is_repeated(world: World):
+    """The answer was lost, the worker asks again."""
+    world.submit()
+    [claim] = world.claim(world.worker())
+
+    first = world.complete(claim, "refuse")
+    again = world.complete(claim, "refuse")
+
+    assert (first, again) == (True, True)
+    assert [attempt["outcome"] for attempt in world.attempts(claim.job_id)] == ["failed"]
+
+
 def test_bug_in_a_projection_is_nobodys_fault_and_changes_nothing(world: World):
     world.submit()
     [claim] = world.claim(world.worker())

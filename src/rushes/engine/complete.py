@@ -31,6 +31,9 @@ ENDS = {
 }
 """The moves by which a worker ends an attempt: the statement, and the word for the outcome."""
 
+DEMOTED = "OutputInvalid"
+"""The type of the error that a completion becomes whose result cannot be accepted."""
+
 
 def exchange(
     engine: Engine,
@@ -247,19 +250,34 @@ def _move(
 
 def _refused(tx: Transaction, owner: str, outcomes: Sequence[Outcome]) -> frozenset[int]:
     """Return those that were never accepted; the answer to the others was lost before."""
-    replayed: set[int] = set()
-    for sort, ends in (
-        (Done, ["done"]),
-        (Failed, ["failed", "retried"]),
-        (HandedBack, ["handed_back"]),
-    ):
-        claims = [{"id": o.id, "epoch": o.epoch} for o in outcomes if isinstance(o, sort)]
-        if claims:
-            words = [{"outcome": end} for end in ends]
-            replayed |= {
-                row["id"] for row in tx.rows("replayed", owner=owner, claims=claims, outcomes=words)
-            }
-    return frozenset(outcome.id for outcome in outcomes if outcome.id not in replayed)
+    claims = [{"id": outcome.id, "epoch": outcome.epoch} for outcome in outcomes]
+    ended = {
+        (row["id"], row["epoch"]): row for row in tx.rows("replayed", owner=owner, claims=claims)
+    }
+    accepted = {
+        outcome.id
+        for outcome in outcomes
+        if _was_accepted(outcome, ended.get((outcome.id, outcome.epoch)))
+    }
+    return frozenset(outcome.id for outcome in outcomes if outcome.id not in accepted)
+
+
+def _was_accepted(outcome: Outcome, attempt: Row | None) -> bool:
+    """Whether an attempt ended with this very report."""
+    if attempt is None:
+        return False
+    match outcome:
+        case Done():
+            return attempt["outcome"] == "done" or _was_demoted(attempt)
+        case Failed():
+            return attempt["outcome"] in ("failed", "retried")
+        case HandedBack():
+            return bool(attempt["outcome"] == "handed_back")
+
+
+def _was_demoted(attempt: Row) -> bool:
+    record = json.loads(attempt["failure"] or "{}")
+    return bool(record.get("error_type") == DEMOTED)
 
 
 def _news(beat: Beat) -> dict[str, object]:
@@ -282,5 +300,5 @@ def _demoted(outcome: Outcome, rejected: Rejected) -> Outcome:
     return Failed(
         outcome.id,
         outcome.epoch,
-        failure("OUTPUT_INVALID", rejected.reason, error_type="OutputInvalid"),
+        failure("OUTPUT_INVALID", rejected.reason, error_type=DEMOTED),
     )

@@ -12,12 +12,11 @@ SELECT tasks.id, tasks.lease_epoch,
   JOIN tasks ON tasks.id = e.id
 
 -- name: replayed
--- Completions that were accepted before: the answer to them was lost.
-SELECT attempts.task_id AS id, attempts.epoch
+-- How the attempts of these claims ended: the answer to a report may have been lost.
+SELECT attempts.task_id AS id, attempts.epoch, attempts.outcome, attempts.failure
   FROM {rows:claims(id bigint, epoch integer)} AS c
   JOIN attempts ON attempts.task_id = c.id AND attempts.epoch = c.epoch
- WHERE attempts.outcome IN (SELECT outcome FROM {rows:outcomes(outcome text)} AS o)
-   AND attempts.owner = :owner
+ WHERE attempts.owner = :owner
 
 -- name: job_attempts
 SELECT attempts.task_id, attempts.epoch, attempts.attempt, attempts.owner, attempts.claimed_at, attempts.ended_at,
