@@ -84,6 +84,12 @@ def bug(_task: TaskContext) -> float:
     return 1 / int("0")
 
 
+@stage("quit")
+def quit_(_task: TaskContext) -> None:
+    """End the thread, as a program that was made into a stage may do."""
+    raise SystemExit("nothing left to do")
+
+
 @stage("crash")
 def crash(_task: TaskContext) -> None:
     """Take the worker down, as a segmentation fault does."""

@@ -7,9 +7,12 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field, replace
 from datetime import timedelta
+
+import pytest
 
 from rushes.domain.graph import Step
 from rushes.domain.outcome import Exchange, Outcome
@@ -104,6 +107,34 @@ def test_hint_asks_for_nothing_but_the_lane_that_has_work(shop: Shop) -> None:
         until(lambda: len(session.asked) > 1)
 
     assert session.asked == [{"default": 1, "short": 1}, {"short": 1}]
+
+
+@dataclass(frozen=True, slots=True)
+class BrokenBeside(LocalSession):
+    """The second exchange meets a defect; the first waits until then."""
+
+    met: threading.Event = field(default_factory=threading.Event)
+
+    def exchange(self, outcomes: Sequence[Outcome], want: Mapping[str, int]) -> Exchange:
+        if threading.current_thread().name.startswith("rushes-exchange"):
+            self.met.set()
+            raise RuntimeError("a defect")
+        self.met.wait(timeout=15)
+        return LocalSession.exchange(self, outcomes, want)
+
+
+def test_defect_in_the_second_exchange_ends_the_worker(shop: Shop) -> None:
+    """A thread that died without a word would leave slots that nobody fills."""
+    introduction = Introduction(name="ann", lanes={"default": 1}, kinds=frozenset(STAGES))
+    session = BrokenBeside(shop.engine, register(shop.engine, introduction))
+    worker = Worker(session, STAGES, {"default": 1}, timing=TIMING, exchanges=2)
+
+    with ThreadPoolExecutor(1) as pool:
+        run = pool.submit(worker.run)
+        until(lambda: worker.hint() or run.done())
+
+    with pytest.raises(RuntimeError, match="a defect"):
+        run.result()
 
 
 def test_claims_of_a_lost_answer_are_handed_back_before_anything_else(shop: Shop) -> None:

@@ -12,6 +12,7 @@ from pathlib import Path
 from urllib.parse import urlsplit
 
 import psutil
+import pytest
 
 from rushes.domain.graph import Step
 from rushes.domain.job import Status
@@ -97,6 +98,19 @@ def test_bug_in_a_stage_fails_the_task_and_spares_the_worker(shop: Shop) -> None
     record = failure_of(shop, job)
     assert (record["error_code"], record["error_type"]) == ("STAGE_EXCEPTION", "ZeroDivisionError")
     assert "int(" in str(record["stack_trace"])
+    assert shop.job(after).status is Status.COMPLETED
+
+
+def test_stage_that_quits_fails_its_task_and_not_its_slot(shop: Shop) -> None:
+    """A slot that is gone would be missed by everybody, and its task held for ever."""
+    job = shop.submit({"quit": Step(max_attempts=1)})
+    after = shop.submit({"nap": Step()})
+
+    with shop.working(slots=1):
+        until(lambda: finished(shop, job) and finished(shop, after))
+
+    record = failure_of(shop, job)
+    assert (record["error_code"], record["error_type"]) == ("STAGE_EXCEPTION", "SystemExit")
     assert shop.job(after).status is Status.COMPLETED
 
 
@@ -289,10 +303,11 @@ def test_claim_whose_answer_was_lost_is_handed_back(shop: Shop) -> None:
     assert [attempt["outcome"] for attempt in shop.attempts(job)] == ["handed_back", "done"]
 
 
-def test_silence_is_told_once_and_its_end_as_well(shop: Shop, caplog) -> None:
-    """A log that grows with every beat of an outage fills whatever keeps it."""
+@pytest.mark.parametrize("error", [Unavailable("the answer was lost"), RuntimeError("a defect")])
+def test_silence_is_told_once_and_its_end_as_well(shop: Shop, caplog, error: Exception) -> None:
+    """A log that grows with every beat of an outage fills whatever keeps it; no error ends it."""
     caplog.set_level(logging.INFO)
-    lost = Lost(times=3)
+    lost = Lost(times=3, error=error)
     failpoints.call("heartbeat.before", lost)
 
     try:
@@ -359,13 +374,14 @@ def test_worker_row_counts_what_was_done_and_what_failed(shop: Shop) -> None:
 class Lost:
     """An answer that does not arrive, a number of times."""
 
-    def __init__(self, times: int) -> None:
+    def __init__(self, times: int, error: Exception | None = None) -> None:
         self.left = times
+        self._error = error or Unavailable("the answer was lost")
 
     def __call__(self) -> None:
         if self.left:
             self.left -= 1
-            raise Unavailable("the answer was lost")
+            raise self._error
 
 
 def alive(pid: int) -> bool:

@@ -35,7 +35,7 @@ def execute(context: TaskContext, stages: Mapping[str, Stage]) -> Outcome | None
         return None
     except Interrupted:
         return HandedBack(claim.id, claim.epoch)
-    except Exception as error:  # a bug in a stage must not take the worker down
+    except (Exception, SystemExit) as error:  # a bug in a stage must not take the worker down
         return Failed(claim.id, claim.epoch, _classified(error))
     finally:
         context.close(kept=kept)
@@ -58,7 +58,7 @@ def _encoded(result: object) -> str:
         raise Permanent(error.message, error_code="OUTPUT_INVALID") from error
 
 
-def _classified(error: Exception) -> Failure:
+def _classified(error: BaseException) -> Failure:
     if isinstance(error, StageError):
         return failure(
             error.error_code,

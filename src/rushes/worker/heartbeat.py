@@ -15,7 +15,7 @@ from collections.abc import Callable
 from datetime import timedelta
 
 from rushes.domain.worker import Mode
-from rushes.errors import Conflict, RushesError
+from rushes.errors import Conflict
 from rushes.stages.context import Stop
 from rushes.worker.held import Held
 from rushes.worker.session import WorkerSession
@@ -87,7 +87,7 @@ class Heartbeat:
                 self._held.stop_all(Stop.LOST)
                 self._on_replaced(error.message)
                 return
-            except RushesError as error:
+            except Exception as error:  # noqa: BLE001  (without this thread all leases are lost)
                 self._complain(error)
                 wait = min(self._every, RETRY)
                 self._fence()
@@ -95,7 +95,7 @@ class Heartbeat:
             self._soon.wait(max(0.0, wait - SOONEST))
             self._soon.clear()
 
-    def _complain(self, error: RushesError) -> None:
+    def _complain(self, error: Exception) -> None:
         """Once per silence: a log that nobody empties must not fill up and hold this thread."""
         log.log(
             logging.DEBUG if self._is_unheard else logging.WARNING, "heartbeat failed: %s", error

@@ -94,6 +94,7 @@ class Worker:
         self._mode = Mode.ACTIVE
         self._stopping = False
         self._forced = False
+        self._defect: Exception | None = None
         self.replaced: str | None = None
         self._heartbeat = Heartbeat(
             session,
@@ -110,7 +111,7 @@ class Worker:
             lane.start(self._stages, self._finished)
         self._heartbeat.start()
         others = [
-            threading.Thread(target=self._rounds, name=f"rushes-exchange-{number}", daemon=True)
+            threading.Thread(target=self._beside, name=f"rushes-exchange-{number}", daemon=True)
             for number in range(1, self._exchanges)
         ]
         for thread in others:
@@ -118,11 +119,21 @@ class Worker:
         self._rounds()
         for thread in others:
             thread.join()
+        if self._defect is not None:
+            raise self._defect
         self._close()
 
     def _rounds(self) -> None:
         while (batch := self._next()) is not None:
             self._round(batch)
+
+    def _beside(self) -> None:
+        """The same in another thread. What nobody expected ends the worker from here as well."""
+        try:
+            self._rounds()
+        except Exception as error:  # noqa: BLE001  (raised again by `run`)
+            self._defect = error
+            self.drain()
 
     def hint(self, lanes: Set[str] | None = None) -> None:
         """There may be work, in these lanes or in any. Called from any thread."""
