@@ -42,9 +42,10 @@ from rushes.worker import far, processes, protocol
 from rushes.worker.cache import Cache
 from rushes.worker.joined import Joined
 from rushes.worker.local import LocalSession
-from rushes.worker.loop import Timing, Worker
+from rushes.worker.loop import Worker
 from rushes.worker.patience import Patience
 from rushes.worker.remote import RemoteSession
+from rushes.worker.timing import Timing
 
 LAYOUT_EVERY = timedelta(seconds=0.5)
 COLLECT_EVERY = timedelta(minutes=10)
@@ -57,6 +58,7 @@ STAGES = tuple(
     )
 )
 FAR_POLL = timedelta(seconds=0.05)  # between two long polls
+EMBEDDED_BEAT = timedelta(seconds=0.5)  # of a worker beside its database, while it holds tasks
 LOOK_EVERY = 0.2  # seconds between two looks whether the work is over
 WAIT_S = 1.5  # that a request waits for a connection to the database
 
@@ -108,7 +110,7 @@ def run_worker(
         LocalSession(app.engine, owner, app.library.storage, app.library.reserve_bytes),
         app.stages,
         settings.lanes(),
-        timing=_timing(settings),
+        timing=_timing(settings, embedded=app.db.dialect == "sqlite"),
         exchanges=2 if app.db.dialect == "postgres" else 1,
     )
     app.notifier.listen(worker.hint)
@@ -305,9 +307,11 @@ def _introduction(app: App, name: str) -> Introduction:
     )
 
 
-def _timing(settings: Settings) -> Timing:
+def _timing(settings: Settings, *, embedded: bool = False) -> Timing:
+    heartbeat = timedelta(seconds=settings.worker_heartbeat_interval)
     return Timing(
-        heartbeat=timedelta(seconds=settings.worker_heartbeat_interval),
+        heartbeat=heartbeat,
+        busy=min(heartbeat, EMBEDDED_BEAT) if embedded else None,
         patience=timedelta(seconds=settings.worker_patience),
         drain=timedelta(seconds=settings.worker_drain_timeout),
     )

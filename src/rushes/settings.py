@@ -41,7 +41,8 @@ class Settings(BaseSettings):
     """How long a worker may be silent before its task is given to another."""
 
     worker_heartbeat_interval: float = Field(default=10, gt=0, le=600)
-    """How often a worker says that it and its tasks are alive; at most a third of the lease."""
+    """How often a worker says that it and its tasks are alive; at most a third of the lease. On
+    SQLite one that holds tasks does so twice a second, to hear at once that they are killed."""
 
     worker_offline_threshold_minutes: float = Field(default=5, gt=0)
     """Silence after which a worker is shown as offline. Its tasks hang on their leases alone."""

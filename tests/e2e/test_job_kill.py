@@ -9,6 +9,7 @@ from rushes.app import App
 from rushes.cli.reading import open_jobs
 from rushes.store import tasks
 from tests.e2e.place import Place
+from tests.e2e.server import running
 from tests.media.clips import clip
 from tests.waiting import until
 
@@ -46,6 +47,18 @@ def test_killed_job_leaves_no_child_and_a_retry_keeps_what_was_finished(place: P
         rows = app.db.read(lambda tx: tasks.attempts(tx, job_id))
         assert all(sum(row["task_id"] == task for row in rows) == 1 for task in kept)
     assert place.ask("doctor", "--strict", "--deep")["findings"] == []
+
+
+@pytest.mark.timeout(120)
+def test_job_killed_at_the_server_leaves_no_child_either(place: Place):
+    """As quickly, though its worker beats every ten seconds while it has nothing to do."""
+    with running(place, "up") as server:
+        job = server.client.videos.add(clip("two_minutes"), text=False)
+        until(lambda: "ffmpeg" in " ".join(_programs(server.process.pid)), 60)
+
+        server.client.jobs.kill(job.job_id)
+
+        until(lambda: not _programs(server.process.pid), PROMPT_S)
 
 
 def chunks(app: App, job_id: str, state: str) -> list[int]:

@@ -31,11 +31,12 @@ from rushes.store.database import Database, open_database
 from rushes.wire.http import Http
 from rushes.worker.cache import Cache
 from rushes.worker.local import LocalSession
-from rushes.worker.loop import Timing, Worker
+from rushes.worker.loop import Worker
 from rushes.worker.protocol import Introduction as Told
 from rushes.worker.protocol import Welcome
 from rushes.worker.remote import RemoteSession
 from rushes.worker.session import WorkerSession
+from rushes.worker.timing import Timing
 from tests.conftest import empty
 from tests.world import World
 

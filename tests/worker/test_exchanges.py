@@ -19,7 +19,8 @@ from rushes.domain.outcome import Exchange, Outcome
 from rushes.engine.presence import Introduction, register
 from rushes.errors import Unavailable
 from rushes.worker.local import LocalSession
-from rushes.worker.loop import Timing, Worker
+from rushes.worker.loop import Worker
+from rushes.worker.timing import Timing
 from tests.waiting import until
 from tests.worker.conftest import STAGES, TIMING, Shop
 

@@ -201,6 +201,21 @@ def test_kill_stops_the_whole_process_group(shop: Shop, tmp_path: Path) -> None:
     assert shop.attempts(job)[0]["outcome"] == "killed"
 
 
+def test_worker_that_beats_seldom_hears_of_a_kill_while_it_holds_a_task(
+    shop: Shop, tmp_path: Path
+) -> None:
+    """A worker beside its database need not be told much, but that at once."""
+    pids = tmp_path / "pids"
+    seldom = replace(TIMING, heartbeat=timedelta(minutes=5), busy=timedelta(seconds=0.2))
+
+    with shop.working(timing=seldom):
+        job = shop.submit({"child": Step(params={"path": str(pids)})})
+        until(pids.exists)
+        kill(shop.engine, job)
+        children = [int(pid) for pid in pids.read_text().split()]
+        until(lambda: not any(alive(pid) for pid in children), seconds=10)
+
+
 def test_drained_worker_stops_at_a_checkpoint_and_loses_no_attempt(shop: Shop) -> None:
     """000-088, 003-050, 003-051, C2, C55."""
     job = shop.submit({"nap": Step(params={"milliseconds": 100, "steps": 20})})

@@ -12,13 +12,13 @@ import logging
 import threading
 import time
 from collections.abc import Callable
-from datetime import timedelta
 
 from rushes.domain.worker import Mode
 from rushes.errors import Conflict
 from rushes.stages.context import Stop
 from rushes.worker.held import Held
 from rushes.worker.session import WorkerSession
+from rushes.worker.timing import Timing
 from rushes.worker.usage import Meter
 
 log = logging.getLogger(__name__)
@@ -33,16 +33,16 @@ class Heartbeat:
         session: WorkerSession,
         held: Held,
         *,
-        every: timedelta,
-        patience: timedelta,
+        timing: Timing,
         on_mode: Callable[[Mode], None],
         on_replaced: Callable[[str], None],
     ) -> None:
         self._session = session
         self._held = held
         self._meter = Meter()
-        self._every = every.total_seconds()
-        self._patience = patience.total_seconds()
+        self._every = timing.heartbeat.total_seconds()
+        self._busy = (timing.busy or timing.heartbeat).total_seconds()
+        self._patience = timing.patience.total_seconds()
         self._on_mode = on_mode
         self._on_replaced = on_replaced
         self._soon = threading.Event()
@@ -92,8 +92,14 @@ class Heartbeat:
                 wait = min(self._every, RETRY)
                 self._fence()
             self._stop.wait(SOONEST)
-            self._soon.wait(max(0.0, wait - SOONEST))
+            self._rest(time.monotonic() + wait - SOONEST)
             self._soon.clear()
+
+    def _rest(self, end: float) -> None:
+        """Sleep until the next beat: less long once there is a task that may be killed."""
+        while (left := end - time.monotonic()) > 0:
+            if self._soon.wait(min(left, self._busy)) or len(self._held):
+                return
 
     def _complain(self, error: Exception) -> None:
         """Once per silence: a log that nobody empties must not fill up and hold this thread."""

@@ -17,7 +17,6 @@ import threading
 import time
 from collections.abc import Mapping, Sequence, Set
 from dataclasses import dataclass
-from datetime import timedelta
 from pathlib import Path
 
 from rushes.domain.outcome import HandedBack, Outcome
@@ -30,6 +29,7 @@ from rushes.worker.heartbeat import Heartbeat
 from rushes.worker.held import Held
 from rushes.worker.lane import Lane
 from rushes.worker.session import WorkerSession
+from rushes.worker.timing import Timing
 
 log = logging.getLogger(__name__)
 
@@ -49,14 +49,6 @@ class Batch:
     hints: dict[str, int]
     strays: bool
     waits: bool
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Timing:
-    heartbeat: timedelta = timedelta(seconds=10)
-    patience: timedelta = timedelta(minutes=10)
-    poll: timedelta = timedelta(seconds=1)
-    drain: timedelta = timedelta(minutes=5)
 
 
 class Worker:
@@ -99,8 +91,7 @@ class Worker:
         self._heartbeat = Heartbeat(
             session,
             self._held,
-            every=self._timing.heartbeat,
-            patience=self._timing.patience,
+            timing=self._timing,
             on_mode=self._obey,
             on_replaced=self._give_up,
         )
