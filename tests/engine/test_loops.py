@@ -74,6 +74,24 @@ def test_pass_that_fails_is_told_and_the_next_one_works(
     assert loops.health["orchestrator"].error is None
 
 
+def test_trouble_that_lasts_is_told_once(world: World, caplog: pytest.LogCaptureFixture):
+    """Loops that pass twice a second would fill the log while a database is away."""
+    passes: list[None] = []
+
+    def fail() -> None:
+        passes.append(None)
+        raise Unavailable("the database is away")
+
+    with (
+        caplog.at_level(logging.WARNING),
+        interrupted("orchestrator.before_advance", fail),
+        running(world),
+    ):
+        until(lambda: len(passes) > 3)
+
+    assert caplog.text.count("a pass of orchestrator failed") == 1
+
+
 def test_second_process_does_not_work_while_the_first_leads(world: World):
     """003-057."""
     reached = threading.Event()

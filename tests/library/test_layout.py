@@ -138,9 +138,9 @@ def test_film_that_cannot_be_laid_out_does_not_stop_the_others(
     second = studio.add(b"two").asset_id
     studio.finish()
 
-    assert layout.run_once(studio.library) == 1
+    assert (layout.run_once(studio.library), layout.run_once(studio.library)) == (1, 0)
 
-    assert f"version 1 of {first} cannot be laid out" in caplog.text
+    assert caplog.text.count(f"version 1 of {first} cannot be laid out") == 1
     assert list(folder(studio.library, first).rglob("*.m3u8")) == []
     check_film(studio.library, second, 1)
 

@@ -97,8 +97,10 @@ class Maintenance:
         try:
             work()
         except Exception as error:  # a loop must outlive whatever one pass met
-            log.warning("a pass of %s failed: %s", loop.name, error)
-            self.health[loop.name].error = str(error)
+            health = self.health[loop.name]
+            level = logging.DEBUG if health.error == str(error) else logging.WARNING
+            log.log(level, "a pass of %s failed: %s", loop.name, error)
+            health.error = str(error)
 
     def _reconcile(self) -> None:
         wrong = orchestrator.reconcile(self.engine)

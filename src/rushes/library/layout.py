@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import logging
 from dataclasses import dataclass
-from functools import partial
+from functools import lru_cache, partial
 from pathlib import Path
 
 from rushes.domain.artifact import name_of
@@ -57,12 +57,18 @@ def _update(library: Library, asset_id: str, version: int, changes: int) -> bool
     try:
         _lay_out(library, library.db.read(partial(_order, asset_id=asset_id, version=version)))
     except (OSError, NotFound) as error:
-        log.warning("version %s of %s cannot be laid out: %s", version, asset_id, error)
+        _complain(asset_id, version, str(error))
         return False
     library.db.transact(
         lambda tx: tx.run("laid_out", asset_id=asset_id, n=version, changes=changes)
     )
     return True
+
+
+@lru_cache(maxsize=1_000)
+def _complain(asset_id: str, version: int, why: str) -> None:
+    """Say it once: the next pass, which meets it again, is half a second away."""
+    log.warning("version %s of %s cannot be laid out: %s", version, asset_id, why)
 
 
 def _order(tx: Transaction, asset_id: str, version: int) -> Order:
