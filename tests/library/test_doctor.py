@@ -120,6 +120,11 @@ VIOLATIONS: dict[str, tuple[str, str, Harm]] = {
         "the published version cannot be played from beginning to end",
         lambda it: it.sql("UPDATE versions SET grid = NULL WHERE n = 2"),
     ),
+    "the plan of the published version cannot be read": (
+        "I8",
+        "the published version cannot be played from beginning to end",
+        lambda it: it.sql("UPDATE versions SET grid = '{{' WHERE n = 2"),
+    ),
     "a file that a playlist names is not beside it": (
         "I8",
         "a playlist names a file that is not there",

@@ -14,6 +14,7 @@ from rushes.media.rendition import MASTER
 from tests.disk import other_disk
 from tests.library.shelf import check_film, folder, holes, named
 from tests.library.studio import Studio
+from tests.world import sql
 
 
 def test_finished_film_is_a_folder_that_plays(studio: Studio):
@@ -129,12 +130,22 @@ def test_process_that_dies_before_its_note_does_the_work_again(studio: Studio):
     check_film(studio.library, film, 1)
 
 
+def lose_files(studio: Studio, film: str) -> None:
+    shutil.rmtree(studio.storage.root / "objects" / film)
+
+
+def damage_plan(studio: Studio, film: str) -> None:
+    sql(studio.db, f"UPDATE versions SET grid = '{{' WHERE asset_id = '{film}'")
+
+
+@pytest.mark.parametrize("harm", [lose_files, damage_plan])
 def test_film_that_cannot_be_laid_out_does_not_stop_the_others(
-    studio: Studio, caplog: pytest.LogCaptureFixture
+    studio: Studio, caplog: pytest.LogCaptureFixture, harm: Callable[[Studio, str], None]
 ):
+    """F-API-11, F-DK-5."""
     first = studio.add(b"one").asset_id
     studio.finish()
-    shutil.rmtree(studio.storage.root / "objects" / first)
+    harm(studio, first)
     second = studio.add(b"two").asset_id
     studio.finish()
 

@@ -90,7 +90,11 @@ def _look_at(tx: Transaction, id: str) -> Film:
 
 def _holes(tx: Transaction, id: str, version: int) -> Iterator[Hit]:
     text = "the published version cannot be played from beginning to end"
-    seen = playback.view(tx, id, version)
+    try:
+        seen = playback.view(tx, id, version)
+    except ValueError:
+        yield Hit("I8", Severity.VIOLATION, text, f"{id} (its plan cannot be read)")
+        return
     if seen is None:
         yield Hit("I8", Severity.VIOLATION, text, f"{id} (nothing is planned)")
         return

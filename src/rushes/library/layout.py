@@ -56,7 +56,7 @@ def _update(library: Library, asset_id: str, version: int, changes: int) -> bool
     """Lay one version out. One that cannot be must not keep the others waiting."""
     try:
         _lay_out(library, library.db.read(partial(_order, asset_id=asset_id, version=version)))
-    except (OSError, NotFound) as error:
+    except (OSError, NotFound, ValueError) as error:
         _complain(asset_id, version, str(error))
         return False
     library.db.transact(
