@@ -15,8 +15,9 @@ from pathlib import Path
 import pytest
 
 from rushes.cli.main import run
+from rushes.domain.person import LOCAL
 from rushes.engine.doctor import Finding, Severity
-from rushes.library import doctor, layout
+from rushes.library import audit, doctor, layout
 from rushes.library.library import Library
 from rushes.library.retranscode import Again, retranscode
 from rushes.store.database import open_database
@@ -78,6 +79,8 @@ def fill(studio: Studio) -> str:
     studio.do("probe")
     studio.do("transcode", 0)
     layout.run_once(studio.library)
+    for deed in ("video.delete", "video.restore"):
+        studio.db.transact(lambda tx, deed=deed: audit.write(tx, LOCAL, deed, film))  # type: ignore[misc]
     return film
 
 
@@ -95,6 +98,21 @@ def test_healthy_library_has_no_findings(studio: Studio):
 Harm = Callable[[Patient], object]
 
 VIOLATIONS: dict[str, tuple[str, str, Harm]] = {
+    "a file was made by an attempt that was not accepted": (
+        "I2",
+        "holds a file of no attempt that was accepted",
+        lambda it: it.sql("UPDATE attempts SET outcome = 'expired' WHERE epoch = 1"),
+    ),
+    "a file lies where another attempt wrote": (
+        "I2",
+        "holds a file of no attempt that was accepted",
+        lambda it: it.sql("UPDATE artifacts SET key = replace(key, '-1/', '-2/')"),
+    ),
+    "a line of the audit log was changed": (
+        "I11",
+        "the audit log is not as it was written, from this row on",
+        lambda it: it.sql("UPDATE audit SET actor = 'nobody' WHERE id = 2"),
+    ),
     "the version that is published is not there": (
         "I7",
         "the published version is not there, or not closed",
@@ -229,6 +247,7 @@ def test_every_check_and_every_invariant_has_a_defect():
 def test_every_check_of_rows_finds_its_defect_on_both_databases(studio: Studio):
     fill(studio)
     for statement in (
+        "UPDATE attempts SET outcome = 'expired' WHERE epoch = 1",
         "UPDATE versions SET published_at = NULL, closed_at = NULL WHERE n = 2",
         "UPDATE renditions SET version = 7 WHERE version = 1",
         f"UPDATE spans SET asset_id = {UNKNOWN}",

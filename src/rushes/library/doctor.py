@@ -23,20 +23,23 @@ from rushes.engine.doctor import (
     run_checks,
 )
 from rushes.errors import Permanent
-from rushes.library import collect, playback
+from rushes.library import audit, collect, playback
 from rushes.library.library import Library
 from rushes.media.check import check_set, named_by
 from rushes.media.rendition import segment_name
 from rushes.store.database import Row, Transaction
 
 INVARIANTS = {
+    "I2": "a file is of the attempt that was accepted, and of no other",
     "I7": "a film that is ready has a version that is published",
     "I8": "no playlist names a file that is not there",
     "I9": "every name has its file, and every file a name",
     "I10": "what is counted as finished is committed",
+    "I11": "nobody has changed the record of who did what",
     "I15": "what can be found is what is there",
 }
 CHECKS = (
+    Check("doctor_unaccepted", "I2", "holds a file of no attempt that was accepted"),
     Check("doctor_pointers", "I7", "the published version is not there, or not closed"),
     Check("doctor_unowned", "I9", "belongs to no film, or to no version of it"),
     Check("doctor_texts", "I15", "belongs to no film, or to no text of it"),
@@ -66,7 +69,7 @@ def examine(library: Library, *, strict: bool, deep: bool = False) -> Report:
         hits += _wrong_files(library, film.files, deep=deep)
         checked += Counter(films=1, files=len(film.files))
     if strict:
-        hits += [*_uncollected(library), *_broken_playlists(library)]
+        hits += [*_uncollected(library), *_broken_playlists(library), *_changed_record(library)]
     return Report(strict=strict, findings=findings_of(hits), checked=dict(checked))
 
 
@@ -157,3 +160,10 @@ def _broken_playlists(library: Library) -> Iterator[Hit]:
         missing = [target for target in named if not (root / target).is_file()]
         if missing and playlist.exists():
             yield Hit("I8", Severity.VIOLATION, text, f"{name} ({missing[0]})")
+
+
+def _changed_record(library: Library) -> Iterator[Hit]:
+    first = audit.verify(library.db)
+    if first is not None:
+        text = "the audit log is not as it was written, from this row on"
+        yield Hit("I11", Severity.VIOLATION, text, str(first))

@@ -9,6 +9,21 @@ SELECT assets.id, assets.version AS detail
    AND (versions.closed_at IS NULL OR versions.published_at IS NULL)
  LIMIT :n
 
+-- name: doctor_unaccepted
+-- Files of an attempt that did not end well, or that lie where another attempt wrote.
+SELECT artifacts.asset_id AS id, artifacts.name AS detail
+  FROM artifacts
+ WHERE substr(artifacts.key, 1, length({attempt_folder})) <> {attempt_folder}
+    OR NOT EXISTS (SELECT 1
+                     FROM attempts
+                    WHERE attempts.task_id = artifacts.task_id
+                      AND attempts.epoch = artifacts.epoch
+                      AND attempts.outcome = 'done')
+ LIMIT :n
+
+-- fragment: attempt_folder
+'objects/' || artifacts.asset_id || '/' || artifacts.task_id || '-' || artifacts.epoch || '/'
+
 -- name: doctor_texts
 SELECT asset_id AS id, 'text' AS detail
   FROM spans
