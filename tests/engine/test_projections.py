@@ -10,7 +10,7 @@ from rushes.domain.graph import Step
 from rushes.domain.outcome import Done
 from rushes.engine import complete
 from rushes.engine.engine import Finished
-from rushes.errors import Unavailable
+from rushes.errors import NotFound, Unavailable
 from rushes.store.database import Database, Transaction
 from tests.kinds import KINDS
 from tests.world import World, armed, sql
@@ -23,6 +23,10 @@ def project(tx: Transaction, task: Finished) -> None:
         raise ValueError("no such frame")
     if said == "break":
         raise RuntimeError("a bug")
+    if said == "gone":
+        raise NotFound("the file x is missing")
+    if said == "no text":
+        tx.run("pause", kind="\0", paused_by="nobody", reason=None)
     if said == "against a rule":
         tx.run("set_loop", name=None, ran_at=1, grace_until=None)
     if said == "too large":
@@ -98,7 +102,7 @@ def test_result_that_cannot_be_stored_fails_its_task_alone(world: World):
     assert "no such frame" in failure["error"]
 
 
-@pytest.mark.parametrize("said", ["against a rule", "too large"])
+@pytest.mark.parametrize("said", ["no text", "against a rule", "too large"])
 def test_result_that_the_database_does_not_take_fails_its_task_alone(world: World, said: str):
     """A far worker may say anything; it must not come back with it for ever."""
     job_id = world.submit({"noop": Step(items=[{}] * 2, max_attempts=1)})
@@ -111,6 +115,18 @@ def test_result_that_the_database_does_not_take_fails_its_task_alone(world: Worl
     assert refused == frozenset()
     assert world.states(job_id) == {"noop": ["done", "error"]}
     assert json.loads(world.task(bad.id).failure)["error_code"] == "OUTPUT_INVALID"
+
+
+def test_result_whose_file_is_gone_is_made_again(world: World):
+    """F-DK-5: an error that only another try can mend is no reason to repeat the report."""
+    world.submit()
+    [claim] = world.claim(world.worker())
+
+    accepted = world.complete(claim, "gone")
+
+    task = world.task(claim.id)
+    assert (accepted, task.state) == (True, "new")
+    assert json.loads(task.failure)["error"] == "the result cannot be read: the file x is missing"
 
 
 def test_completion_that_became_a_failure_is_answered_the_same_when_it_is_repeated(world: World):

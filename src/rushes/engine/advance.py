@@ -29,10 +29,11 @@ Feed = tuple[str, str, bool]
 class Rejected(Exception):
     """A result that cannot be accepted: the task that brought it fails instead."""
 
-    def __init__(self, task_id: int, reason: str) -> None:
+    def __init__(self, task_id: int, reason: str, *, retryable: bool = False) -> None:
         super().__init__(reason)
         self.task_id = task_id
         self.reason = reason
+        self.retryable = retryable
 
 
 @dataclass(slots=True)

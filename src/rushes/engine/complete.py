@@ -19,6 +19,7 @@ from rushes.engine.advance import Rejected, Tallies, close, feed, follow
 from rushes.engine.claim import take
 from rushes.engine.engine import Engine, Finished, millis
 from rushes.engine.journal import Journal, record_attempts
+from rushes.errors import Invalid, NotFound
 from rushes.observability import failpoints
 from rushes.store.database import Row, Transaction
 
@@ -184,8 +185,10 @@ def _project(tx: Transaction, engine: Engine, row: Row, result: str) -> None:
     )
     try:
         engine.projections[task.kind](tx, task)
-    except (ValueError, TypeError, KeyError) as error:
+    except (ValueError, TypeError, KeyError, Invalid) as error:
         raise Rejected(task.id, f"the result cannot be stored: {error!r}") from error
+    except (OSError, NotFound) as error:  # a file of it is gone: another run makes it anew
+        raise Rejected(task.id, f"the result cannot be read: {error}", retryable=True) from error
 
 
 def _fail(
@@ -300,5 +303,7 @@ def _demoted(outcome: Outcome, rejected: Rejected) -> Outcome:
     return Failed(
         outcome.id,
         outcome.epoch,
-        failure("OUTPUT_INVALID", rejected.reason, error_type=DEMOTED),
+        failure(
+            "OUTPUT_INVALID", rejected.reason, error_type=DEMOTED, retryable=rejected.retryable
+        ),
     )
