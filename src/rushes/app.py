@@ -254,7 +254,7 @@ def maintained(app: App, holder: str) -> Iterator[Maintenance]:
         yield maintenance
     finally:
         maintenance.stop()
-        with suppress(Unavailable):  # what was finished last
+        with suppress(Unavailable, OSError):  # what was finished last
             layout.run_once(library)
 
 

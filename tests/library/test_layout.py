@@ -8,9 +8,11 @@ from pathlib import Path
 
 import pytest
 
+from rushes.app import maintained, open_app
 from rushes.library import layout
 from rushes.library.retranscode import Again, retranscode
 from rushes.media.rendition import MASTER
+from rushes.settings import Settings
 from tests.disk import other_disk
 from tests.library.shelf import check_film, folder, holes, named
 from tests.library.studio import Studio
@@ -154,6 +156,17 @@ def test_film_that_cannot_be_laid_out_does_not_stop_the_others(
     assert caplog.text.count(f"version 1 of {first} cannot be laid out") == 1
     assert list(folder(studio.library, first).rglob("*.m3u8")) == []
     check_film(studio.library, second, 1)
+
+
+def test_folder_that_cannot_be_written_does_not_end_a_process_with_a_trace(tmp_path: Path):
+    """F-DK-2: the last look at what was finished is a courtesy."""
+    lock = tmp_path / f".{layout.LOCK}.lock"
+    lock.mkdir()
+
+    with open_app(Settings(data=tmp_path)) as rushes, maintained(rushes, "the test"):
+        pass
+
+    assert lock.is_dir()
 
 
 def test_slow_process_does_not_put_an_old_playlist_in_the_place_of_a_new_one(studio: Studio):
