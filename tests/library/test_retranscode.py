@@ -2,15 +2,24 @@
 
 from __future__ import annotations
 
+import json
+
 import pytest
 
 from rushes.domain.asset import AssetStatus, QualityStatus
+from rushes.domain.outcome import Failed
+from rushes.domain.task import Claim
 from rushes.engine.operator import kill
 from rushes.errors import ActiveJobExists, Conflict, Invalid, NotFound
 from rushes.library import playback
 from rushes.library.retranscode import Again, retranscode
+from rushes.stages import index as _index  # noqa: F401  (registers the stage)
+from rushes.stages.context import TaskContext
+from rushes.stages.registry import STAGES
 from rushes.store import assets
+from rushes.worker.executor import execute
 from tests.library.studio import Studio
+from tests.world import NOBODY
 
 
 def published(studio: Studio) -> str:
@@ -111,3 +120,15 @@ def test_one_active_job_per_film(studio: Studio) -> None:
 def test_unknown_film_is_not_found(studio: Studio) -> None:
     with pytest.raises(NotFound):
         retranscode(studio.library, "01a1e28c-d256-7000-af5f-ef2d529eb1f4", Again())
+
+
+def test_film_of_which_nothing_could_be_read_says_how_to_have_it_read_again():
+    """To retry its job is not enough: the batches of a part that failed are not dealt out again."""
+    params = json.dumps({"asset": NOBODY})
+    claim = Claim(1, 1, "hands#1", NOBODY, "index", "index", 0, 1, 3, 60_000, params)
+
+    outcome = execute(TaskContext(claim, results=lambda _claim: []), {"index": STAGES["index"]})
+
+    assert isinstance(outcome, Failed)
+    assert outcome.failure.error_code == "DEPENDENCY_FAILED"
+    assert f"rushes retranscode {NOBODY[-8:]} --text" in str(outcome.failure.hint)

@@ -61,7 +61,11 @@ def run(task: TaskContext) -> Result:
     params = task.params(Params)
     batches = task.results_of(ocr.Result, "ocr")
     if not batches:
-        raise Permanent("no frame could be read", error_code="DEPENDENCY_FAILED")
+        raise Permanent(
+            "no frame could be read",
+            error_code="DEPENDENCY_FAILED",
+            hint=f"look why in its job, then: rushes retranscode {params.asset[-8:]} --text",
+        )
     end_ms = max(batch.until_ms for batch in batches)
     spans = text.merge(_readings(task, batches), end_ms)
     said = [cue.model_dump_json() for cue in _said(task, params)]
