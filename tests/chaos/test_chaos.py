@@ -35,8 +35,8 @@ from tests.postgres import PostgresServer
 SOAK = os.environ.get("RUSHES_SOAK") == "1"
 KILLS = 2_500 if SOAK else 50
 TASKS = 20  # per job
-ENDS_WITHIN = 60
-LONG = pytest.mark.soak if SOAK else pytest.mark.timeout(120)
+ENDS_WITHIN = 120
+LONG = pytest.mark.soak if SOAK else pytest.mark.timeout(300)
 
 
 @contextmanager

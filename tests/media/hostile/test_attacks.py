@@ -84,7 +84,7 @@ def test_attack_works_where_nobody_guards(attack, binary, tmp_path):
             options = corpus.NETWORK
 
         command = [binary.path, "-v", "error", *options, "-i", source(film), "-f", "null", "-"]
-        found = trace(command, tmp_path / "log", seconds=2)
+        found = trace(command, tmp_path / "log", seconds=6)
 
     assert harmed(attack, found, film, listener.port), found.stderr
     assert bool(listener.visits) is (ATTACKS[attack][2] == CALL)

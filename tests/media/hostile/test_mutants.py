@@ -136,7 +136,7 @@ def test_film_that_kills_or_stops_its_child_costs_only_that_child(folder, tmp_pa
         " __import__('time').sleep(60) if 'hang' in path else 'read'"
     )
 
-    ends = read_all(paths, folder, reader, seconds=4)
+    ends = read_all(paths, folder, reader, seconds=10)
 
     assert list(ends.values()) == [
         *("read", "Permanent SOURCE_CORRUPT", "read", "Retryable WORKER_TIMEOUT", "read")
