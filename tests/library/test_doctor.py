@@ -278,20 +278,23 @@ def test_changed_byte_is_found_by_those_who_read_it(patient: Patient, pattern: s
     assert deep[0].ids == (patient.library.storage.key(path),)
 
 
-def test_file_that_nobody_collects_is_a_warning(patient: Patient):
-    stray = patient.library.storage.root / "objects" / patient.film / "99-1" / "480p" / "00000.m4s"
+@pytest.mark.parametrize(
+    "key", [f"objects/{NOBODY}/99-1/480p/00000.m4s", f"originals/{NOBODY}/source.mp4"]
+)
+def test_file_that_nobody_collects_is_a_warning(patient: Patient, key: str):
+    stray = patient.library.storage.root / key
     stray.parent.mkdir(parents=True)
     stray.write_bytes(b"rest")
     young = patient.findings()
     then = time.time() - timedelta(hours=26).total_seconds()
-    for path in (stray, stray.parents[1]):
+    for path in (stray, stray.parent, stray.parents[1]):
         os.utime(path, (then, then))
 
     [finding] = patient.findings()
 
     assert young == []
     assert (finding.invariant, finding.severity) == ("I9", Severity.WARNING)
-    assert finding.ids == (f"objects/{patient.film}/99-1/480p/00000.m4s",)
+    assert finding.ids == (key,)
 
 
 def test_quick_look_finds_what_is_wrong_with_the_newest_films(patient: Patient):

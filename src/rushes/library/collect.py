@@ -75,6 +75,13 @@ def abandoned(library: Library, keep: timedelta) -> Iterator[tuple[Path, list[Pa
             yield folder, [path for key, path in files.items() if key not in needed]
 
 
+def ownerless(library: Library, keep: timedelta) -> Iterator[Path]:
+    """Return the folders of originals that are of no film, and were not written to for so long."""
+    for folder in _by_asset(library, "originals"):
+        if _is_old(library, folder, keep) and not _rows(library, "asset", id=folder.name):
+            yield folder
+
+
 def _needed(keys: list[str], task_id: int, epoch: int, tx: Transaction) -> set[str] | None:
     """Return which of an attempt's files have a name; None while the attempt may go on."""
     if tx.rows("attempt_is_live", task_id=task_id, epoch=epoch):
@@ -138,12 +145,9 @@ def _sweep(library: Library, folder: Path, paths: list[Path]) -> None:
 def _originals(library: Library) -> int:
     """Remove what arrived but was never committed."""
     removed = 0
-    for folder in _by_asset(library, "originals"):
-        if _is_old(library, folder, library.keep_abandoned) and not _rows(
-            library, "asset", id=folder.name
-        ):
-            library.storage.remove(folder)
-            removed += 1
+    for folder in ownerless(library, library.keep_abandoned):
+        library.storage.remove(folder)
+        removed += 1
     return removed
 
 

@@ -142,9 +142,12 @@ def _problem(library: Library, row: Row, *, deep: bool) -> str | None:
 
 
 def _uncollected(library: Library) -> Iterator[Hit]:
-    text = "a file without a name, and nobody collects it"
-    for _, paths in collect.abandoned(library, library.keep_abandoned + LATE):
+    text, keep = "a file without a name, and nobody collects it", library.keep_abandoned + LATE
+    for _, paths in collect.abandoned(library, keep):
         for path in paths:
+            yield Hit("I9", Severity.WARNING, text, library.storage.key(path))
+    for folder in collect.ownerless(library, keep):
+        for path in library.storage.files(folder):
             yield Hit("I9", Severity.WARNING, text, library.storage.key(path))
 
 
