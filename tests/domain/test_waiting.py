@@ -92,7 +92,7 @@ def test_capable_workers_that_take_nothing_are_draining():
     waiting = _explain(_task("ready"), refusals=[_says(reason="WORKERS_DRAINING")])
 
     assert waiting.reason is Reason.WORKERS_DRAINING
-    assert waiting.workers == ("ann: workers draining",)
+    assert waiting.workers == ("ann: takes nothing new",)
 
 
 def test_worker_that_lacks_only_room_is_short_of_room():

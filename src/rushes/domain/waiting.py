@@ -200,6 +200,8 @@ def _says(refusal: Refusal, facts: Facts) -> str:
         return f"silent for {(facts.now - refusal.last_heartbeat) // 1000} s"
     if refusal.reason == Reason.NO_CAPABLE_WORKER:
         return str(refusal.room)
+    if refusal.reason == Reason.WORKERS_DRAINING:
+        return "takes nothing new"
     if refusal.reason is not None:
         return refusal.reason.lower().replace("_", " ")
     return f"full ({refusal.held}/{refusal.slots})" if refusal.is_full else "free"

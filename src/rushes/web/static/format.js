@@ -18,8 +18,11 @@ const DAY_MS = 86_400_000;
 /** 1284 -> "1,284" */
 export const count = (n) => number.format(n);
 
-/** One of the forms of a word: plural(1, {one: "video", other: "videos"}) -> "1 video" */
-export const plural = (n, forms) => `${count(n)} ${forms[plurals.select(n)] ?? forms.other}`;
+/** One of the forms of a word: noun(1, {one: "video", other: "videos"}) -> "video" */
+export const noun = (n, forms) => forms[plurals.select(n)] ?? forms.other;
+
+/** The same with its number: "1 video" */
+export const plural = (n, forms) => `${count(n)} ${noun(n, forms)}`;
 
 /** 2 -> "2nd" */
 export const ordinal = (n) => `${n}${words.ordinals[ordinals.select(n)]}`;
@@ -78,7 +81,10 @@ export function day(time, now = new Date()) {
   return { key: start(then).getTime(), name: days < 2 ? capital(relative.format(-days, "day")) : null, date: wholeDay.format(then) };
 }
 
-const capital = (text) => text[0].toLocaleUpperCase(language) + text.slice(1);
+/** What a server said, as a sentence: "the file has no index" -> "The file has no index." */
+export const sentence = (text) => text && `${capital(text)}${/[.!?…]$/.test(text) ? "" : "."}`;
+
+export const capital = (text) => text && text[0].toLocaleUpperCase(language) + text.slice(1);
 
 /** The name of a picture's size by its shorter side: 2160 -> "4K", 1080 -> "HD" */
 export function sharpness(width, height) {

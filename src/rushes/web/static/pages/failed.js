@@ -4,7 +4,7 @@ import { html, useEffect, useSignal } from "../lib.js";
 import { get, may, post } from "../api.js";
 import { listen, onRenew } from "../live.js";
 import { recount } from "../store.js";
-import { clock, count, plural } from "../format.js";
+import { capital, clock, count, plural, sentence } from "../format.js";
 import { search } from "../api.js";
 import { url } from "../root.js";
 import { CopyCommands, curl } from "../parts/copy.js";
@@ -14,10 +14,10 @@ import { ErrorCard, ProblemNote } from "../parts/problem.js";
 import { Spark } from "../parts/spark.js";
 import { say, sayProblem } from "../parts/toast.js";
 import { Time } from "../parts/time.js";
-import { sentence } from "../work/row.js";
 import words from "../words/failed.js";
 
 const [AGAIN_MS, LINES] = [1000, 12];
+const SHOWN = 3; // logs that are open without being asked for
 const HOT = 2; // hours: what failed then may still be going on
 const CHANGES = new Set(["job.failed", "job.requeued", "job.completed", "job.killed"]);
 
@@ -29,7 +29,7 @@ export default function Failed() {
   if (!jobs) return html`<${Head} /><${Empty} title=${words.empty.title} text=${words.empty.text}><a class="btn" href=${url("/jobs")}>${words.empty.action}</a><//>`;
   return html`
     <${Head} text=${words.summary(plural(jobs, words.jobs), plural(groups.length, words.causes))} />
-    <div class="stack">${groups.map((group, at) => html`<${Group} key=${`${group.error_code}/${group.step}`} group=${group} isFirst=${at === 0} onDone=${read} />`)}</div>
+    <div class="stack">${groups.map((group, at) => html`<${Group} key=${`${group.error_code}/${group.step}`} group=${group} at=${at} onDone=${read} />`)}</div>
     <${Commands} group=${groups[0]} />
   `;
 }
@@ -61,7 +61,7 @@ function useGroups() {
   return [groups.value, problem.value, read];
 }
 
-function Group({ group, isFirst, onDone }) {
+function Group({ group, at, onDone }) {
   const { error_code, step, jobs } = group;
   const again = async () => {
     try {
@@ -77,34 +77,38 @@ function Group({ group, isFirst, onDone }) {
   const recent = group.hours.reduce((sum, n) => sum + n, 0);
   const seen = html`
     ${recent > 0 && html`<${Spark} values=${group.hours} hot=${HOT} label=${words.recent(plural(recent, words.jobs), group.hours.length)} />`}
-    <b class="num">${plural(jobs, words.jobs)}</b><span class="num">${words.seen(clock(group.first_at), clock(group.last_at))}</span><${Time} at=${group.last_at} />
+    <p class="num"><b>${plural(jobs, words.jobs)}</b>${words.seen(clock(group.first_at), clock(group.last_at))} <${Time} at=${group.last_at} /></p>
   `;
-  const code = html`${error_code}<span class="dim step">${step}</span>${!group.retryable && html`<span class="tag">${words.permanent}</span>`}`;
+  const about = html`<span class="dim">${step}</span>${!group.retryable && html`<span class="tag">${words.permanent}</span>`}`;
   return html`
     <${ErrorCard}
-      code=${code} title=${sentence(group.error)} hint=${sentence(group.hint ?? words.noHint)} seen=${seen}
-      more=${html`<div class="next"><b>${words.example}</b><p><a href=${url(`/jobs/${group.newest}`)} dir="auto">${group.label ?? group.newest}</a></p><a class="btn quiet" href=${url(`/jobs${search({ status: "failed", error_code, step })}`)}>${words.all(count(jobs))}</a></div><${Excerpt} id=${group.newest} />`}
+      code=${error_code} about=${about} title=${capital(group.error)} hint=${sentence(group.hint ?? words.noHint)} seen=${seen}
+      more=${html`<div class="next"><b>${words.example}</b><p><a href=${url(`/jobs/${group.newest}`)} dir="auto">${group.label ?? group.newest}</a></p><a class="btn quiet" href=${url(`/jobs${search({ status: "failed", error_code, step })}`)}>${words.all(count(jobs))}</a></div><${Excerpt} id=${group.newest} isShown=${at < SHOWN} />`}
     >
-      ${may("write") && html`<button class=${isFirst ? "btn primary" : "btn"} onClick=${again}><${Icon} name="retry" />${words.retry(jobs, count(jobs))}</button>`}
+      ${may("write") && html`<button class=${at === 0 ? "btn primary" : "btn"} onClick=${again}><${Icon} name="retry" />${words.retry(jobs, count(jobs))}</button>`}
     <//>
   `;
 }
 
-/** The end of the newest one's log, when somebody wants to see it. */
-function Excerpt({ id }) {
+/** The end of the newest one's log: at once for what failed most, else when somebody asks. */
+function Excerpt({ id, isShown }) {
   const lines = useSignal(null);
-  const read = async (event) => {
-    if (!event.currentTarget.open || lines.value) return;
+  const read = async () => {
+    if (lines.value) return;
     const { items } = await get(`/jobs/${id}/logs`, { last: LINES }).catch(() => ({ items: [] }));
-    lines.value = items.map((line) => (line.type === "log" ? line.message : [line.program, line.stderr || line.error].filter(Boolean).join(": "))).slice(-LINES);
+    lines.value = items.map(said).filter(Boolean).slice(-LINES);
   };
+  useEffect(() => void (isShown && read()), [id, isShown]);
   return html`
-    <details class="excerpt" onToggle=${read}>
+    <details class="excerpt" open=${isShown && lines.value?.length > 0} onToggle=${({ currentTarget }) => currentTarget.open && read()}>
       <summary>${words.log}</summary>
       <pre class="log" tabindex="0">${lines.value?.length ? lines.value.join("\n") : words.noLog}</pre>
     </details>
   `;
 }
+
+/** A line of the log, or what a program complained of. */
+const said = ({ type, message, program, stderr, error }) => (type === "log" ? message : (stderr || error) && `${program}: ${stderr || error}`);
 
 const Commands = ({ group: { error_code, step } }) => html`
   <section class="section" aria-labelledby="terminal">

@@ -3,7 +3,7 @@
 import { html, useEffect } from "../lib.js";
 import { may } from "../api.js";
 import { counts, recount } from "../store.js";
-import { bytes, count, percent } from "../format.js";
+import { bytes, count, percent, sentence } from "../format.js";
 import { CopyCommands, curl } from "../parts/copy.js";
 import { Note } from "../parts/problem.js";
 import { Icon } from "../parts/icon.js";
@@ -48,8 +48,6 @@ const Health = ({ health }) => html`
 const Verdict = ({ problems }) => problems.length
   ? problems.map((problem) => html`<${Note} look="warning" title=${sentence(problem)}><p>${words.next[problem] ?? words.nextDefault}</p><//>`)
   : html`<div class="note is-well"><${Icon} name="completed" /><h2>${words.well}</h2><p>${words.wellText}</p></div>`;
-
-const sentence = (text) => `${text[0].toUpperCase()}${text.slice(1)}.`;
 
 function Storage({ storage }) {
   const used = storage.total_bytes - storage.free_bytes;

@@ -4,7 +4,7 @@
 import { html, useSignal } from "../lib.js";
 import { may } from "../api.js";
 import { refresh, row } from "../store.js";
-import { clock, count, duration, eta, percent, plural, sharpness } from "../format.js";
+import { clock, count, duration, eta, noun, percent, sentence, sharpness } from "../format.js";
 import { url } from "../root.js";
 import { seen } from "../seen.js";
 import { Icon } from "./icon.js";
@@ -73,18 +73,18 @@ const Length = ({ video }) => video.duration_ms && html`
 
 function Lines({ video }) {
   if (video.status === "failed") return html`<${Failure} video=${video} />`;
-  if (video.status === "pending") return html`<p class="line">${video.work?.waits_for ?? words.waiting}</p>`;
+  if (video.status === "pending") return html`<p class="line">${sentence(video.work?.waits_for ?? words.waiting)}</p>`;
   if (video.work) {
     const { now, left } = doing(video.work);
     const said = [video.playable_at && words.playable, video.playable_at && !video.searchable_at && words.searchableSoon].filter(Boolean);
     return html`
-      <p class="line"><b>${now}</b>${left && `, ${left}`}</p>
+      <p class="line"><b>${now}</b>${left && html`, <span class="together">${left}</span>`}</p>
       <p class="meta">${said.map((one) => html`<span>${one}</span>`)}</p>
     `;
   }
   return html`
     <p class="meta">
-      ${video.searchable_at && html`<span>${plural(video.texts, words.texts)}</span>`}
+      ${video.searchable_at && html`<span><b>${count(video.texts)}</b> ${noun(video.texts, words.texts)}</span>`}
       <span>${clock(video.created_at)}</span>
       ${video.tags.slice(0, 2).map((tag) => html`<span>#${tag}</span>`)}
     </p>
@@ -110,7 +110,7 @@ export async function tryAgain(video) {
 
 function Failure({ video }) {
   return html`
-    <p class="line">${video.error}</p>
+    <p class="line">${sentence(video.error)}</p>
     <p class="acts">
       <a class="btn small" href=${url(`/jobs/${video.job_id}`)}>${words.why}</a>
       ${may("write") && html`<button class="btn small" onClick=${() => tryAgain(video)}><${Icon} name="retry" />${words.retry}</button>`}

@@ -26,11 +26,11 @@ export const Note = ({ look, icon, title, children }) => html`
   </div>
 `;
 
-/** A failure of work: `seen` stands at its side, `children` are the buttons of the next step. */
-export const ErrorCard = ({ code, title, hint, seen, children, more }) => html`
+/** A failure of work: `about` follows its code, `seen` stands at its side, `children` are the buttons of the next step. */
+export const ErrorCard = ({ code, about, title, hint, seen, children, more }) => html`
   <article class="errcard">
     <header>
-      <p class="code"><b>${code}</b></p>
+      <p class="code"><b>${code}</b>${about}</p>
       <h2>${title}</h2>
       ${seen && html`<div class="seen">${seen}</div>`}
     </header>

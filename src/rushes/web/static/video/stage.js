@@ -2,7 +2,7 @@
 
 import { html } from "../lib.js";
 import { may } from "../api.js";
-import { percent } from "../format.js";
+import { capital, percent, sentence } from "../format.js";
 import { url } from "../root.js";
 import { doing, Poster, tryAgain } from "../parts/card.js";
 import { Icon } from "../parts/icon.js";
@@ -63,7 +63,7 @@ export function InWork({ video }) {
 
 function Failure({ video }) {
   return html`
-    <${ErrorCard} code=${video.error_code} title=${video.error} hint=${video.hint ?? words.failedHint}>
+    <${ErrorCard} code=${video.error_code} title=${capital(video.error)} hint=${sentence(video.hint ?? words.failedHint)}>
       ${may("write") && html`<button class="btn primary" onClick=${() => tryAgain(video)}><${Icon} name="retry" />${words.retry}</button>`}
       <a class="btn" href=${url(`/jobs/${video.job_id}`)}>${words.openJob}</a>
       <a class="btn" href=${url(`/api/videos/${video.asset_id}/download`)} download><${Icon} name="download" />${words.download}</a>

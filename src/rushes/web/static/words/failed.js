@@ -3,7 +3,7 @@ export default {
   summary: (jobs, causes) => `${jobs}, ${causes}`,
   jobs: { one: "job", other: "jobs" },
   causes: { one: "cause", other: "causes" },
-  seen: (first, last) => (first === last ? `at ${last}` : `first ${first}, last ${last}`),
+  seen: (first, last) => (first === last ? "," : `, first ${first}, last`),
   recent: (jobs, hours) => `In the last ${hours} hours: ${jobs}`,
   permanent: "will fail again unless something changes",
   noHint: "Open the example: its log says more.",

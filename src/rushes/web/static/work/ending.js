@@ -2,14 +2,13 @@
 
 import { html } from "../lib.js";
 import { may } from "../api.js";
-import { count } from "../format.js";
+import { capital, count, sentence } from "../format.js";
 import { url } from "../root.js";
 import { CopyCommands } from "../parts/copy.js";
 import { Icon } from "../parts/icon.js";
 import { ErrorCard, Note } from "../parts/problem.js";
 import { Time } from "../parts/time.js";
 import { commands, retry } from "./actions.js";
-import { sentence } from "./row.js";
 import words from "../words/job.js";
 
 export function Ending({ job }) {
@@ -29,7 +28,7 @@ function Failed({ job }) {
   const link = job.failed_task_id && html`<a class="btn" href=${url(`/jobs/${job.job_id}?task=${job.failed_task_id}`)}>${job.failed_step}</a>`;
   return html`
     <${ErrorCard}
-      code=${job.error_code} title=${sentence(job.error)} hint=${sentence(job.hint ?? words.noHint)} seen=${seen}
+      code=${job.error_code} title=${capital(job.error)} hint=${sentence(job.hint ?? words.noHint)} seen=${seen}
       more=${html`<${CopyCommands} commands=${commands.retry(job.job_id)} />`}
     ><${Again} job=${job} label=${words.failed.retry} look="btn primary" />${link}<//>
   `;

@@ -3,7 +3,7 @@
 import { html, useEffect } from "../lib.js";
 import { may } from "../api.js";
 import { refresh, row } from "../store.js";
-import { count, eta, percent, short, span } from "../format.js";
+import { capital, count, eta, percent, short, span } from "../format.js";
 import { url } from "../root.js";
 import { Icon } from "../parts/icon.js";
 import { Menu } from "../parts/menu.js";
@@ -57,13 +57,11 @@ function State({ job }) {
 }
 
 function Saying({ job }) {
-  if (job.status === "queued") return sentence(job.work?.waits_for ?? words.waiting);
-  if (job.status === "failed") return html`<code>${job.error_code}</code> ${job.error}`;
+  if (job.status === "queued") return capital(job.work?.waits_for ?? words.waiting);
+  if (job.status === "failed") return html`<code>${job.error_code}</code> ${capital(job.error ?? "")}`;
   if (job.status === "killed") return words.killed(job.killed_by_name ?? job.killed_by, job.killed_reason);
   return job.warnings > 0 ? words.warned(job.warnings, job.reported[0]?.message) : words.took(span(seconds(job)));
 }
-
-export const sentence = (text) => text && text[0].toUpperCase() + text.slice(1);
 
 const seconds = (job) => (new Date(job.finished_at) - new Date(job.started_at ?? job.created_at)) / 1000;
 

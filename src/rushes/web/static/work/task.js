@@ -2,7 +2,7 @@
 
 import { html, useEffect, useRef, useSignal } from "../lib.js";
 import { get, may } from "../api.js";
-import { clock, count, percent, span } from "../format.js";
+import { capital, clock, count, percent, sentence, span } from "../format.js";
 import { CopyCommands } from "../parts/copy.js";
 import { Icon } from "../parts/icon.js";
 import { ErrorCard } from "../parts/problem.js";
@@ -11,7 +11,6 @@ import { Status } from "../parts/status.js";
 import { Time } from "../parts/time.js";
 import { commands, retry } from "./actions.js";
 import { Executions } from "./executions.js";
-import { sentence } from "./row.js";
 import words from "../words/job.js";
 
 const [FIRST, LAST_RUNS] = [12, 20];
@@ -87,7 +86,7 @@ function Lease({ until }) {
 }
 
 const Failure = ({ job, task }) => html`
-  <${ErrorCard} code=${task.failure.error_code} title=${sentence(task.failure.error)} hint=${sentence(task.failure.hint ?? words.noHint)}>
+  <${ErrorCard} code=${task.failure.error_code} title=${capital(task.failure.error)} hint=${sentence(task.failure.hint ?? words.noHint)}>
     ${canRetry(task) && may("write") && html`<button class="btn primary" onClick=${() => retry([job.job_id], { task_id: task.task_id })}><${Icon} name="retry" />${words.retryTask}</button>`}
     ${!canRetry(task) && task.run_at && html`<span class="dim">${words.nextTry(clock(task.run_at))}</span>`}
   <//>

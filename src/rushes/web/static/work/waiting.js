@@ -2,11 +2,11 @@
 
 import { html, useEffect, useSignal } from "../lib.js";
 import { get, may } from "../api.js";
-import { clock, count } from "../format.js";
+import { capital, clock, count, sentence } from "../format.js";
 import { url } from "../root.js";
 import { Note } from "../parts/problem.js";
 import { prioritise } from "./actions.js";
-import { isOpen, sentence } from "./row.js";
+import { isOpen } from "./row.js";
 import words from "../words/job.js";
 
 const told = words.waiting;
@@ -26,10 +26,10 @@ export function Waiting({ job }) {
   const others = reasons.value.filter((one) => one.reason && one.step !== first.step);
   return html`
     <${Note} title=${told.title(first.step)}>
-      <p>${sentence(first.text)}${first.until && `, ${told.until(clock(first.until))}`}.${first.count > 1 && ` ${sentence(told.alike(count(first.count - 1)))}.`}</p>
+      <p>${capital(first.text)}${first.until && `, ${told.until(clock(first.until))}`}.${first.count > 1 && ` ${sentence(told.alike(count(first.count - 1)))}`}</p>
       ${first.workers.length > 0 && html`<ul class="reasons">${first.workers.map((line) => html`<li key=${line}><b>${line.split(": ")[0]}</b><span>${line.split(": ").slice(1).join(": ")}</span></li>`)}</ul>`}
       <p><b>${told.changes}</b> ${told.advice[first.reason]}</p>
-      ${others.length > 0 && html`<details class="whys"><summary>${told.more}</summary><ul class="reasons">${others.map((one) => html`<li key=${one.task_id}><b>${one.step}</b><span>${sentence(one.text)}</span></li>`)}</ul></details>`}
+      ${others.length > 0 && html`<details class="whys"><summary>${told.more}</summary><ul class="reasons">${others.map((one) => html`<li key=${one.task_id}><b>${one.step}</b><span>${capital(one.text)}</span></li>`)}</ul></details>`}
       <p class="acts">
         ${OF_PRIORITY.has(first.reason) && may("write") && job.priority < HIGH && html`<button class="btn small" onClick=${() => prioritise([job.job_id], "high")}>${told.raise}</button>`}
         ${OF_WORKERS.has(first.reason) && may("admin") && html`<a class="btn small" href=${url("/workers")}>${told.workers}</a>`}
