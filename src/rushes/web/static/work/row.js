@@ -11,6 +11,7 @@ import { Bar } from "../parts/progress.js";
 import { Status } from "../parts/status.js";
 import { Time } from "../parts/time.js";
 import { PRIORITIES, prioritise, retry } from "./actions.js";
+import { isNarrow } from "./narrow.js";
 import words from "../words/jobs.js";
 import doing from "../words/actions.js";
 
@@ -37,7 +38,7 @@ export function Row({ id, isChosen, isCurrent, onChoose, onKill, onCommands }) {
       <span role="cell" class="what"><a href=${url(`/jobs/${id}`)} dir="auto">${nameOf(job)}</a> <small>${job.job_type}</small></span>
       <span role="cell" class="state"><${State} job=${job} /></span>
       <span role="cell" class="who">${(job.work?.workers ?? []).join(", ")}</span>
-      <span role="cell" class="age"><${Time} at=${job.created_at} /></span>
+      <span role="cell" class="age"><${Time} at=${job.created_at} isAge=${!isNarrow.value} /></span>
       <span role="cell" class="left">${left(job)}</span>
       <span role="cell" class="id mono">${short(id)}</span>
       <span role="cell" class="act"><${Actions} job=${job} onKill=${onKill} onCommands=${onCommands} /></span>
