@@ -76,8 +76,7 @@ function Worker({ id, onOpen }) {
         <h2 id=${`w-${id}`}><${Icon} name=${worker.capabilities.some((one) => /nvenc|gpu|vaapi|qsv/.test(one)) ? "gpu" : "worker"} /><span dir="auto">${worker.name}</span></h2>
         <p><${Status} status=${worker.status} word=${words.state(words.states[worker.status] ?? worker.status, isAway ? null : `${worker.load}/${worker.slots}`)} /></p>
         <p class="beat num">
-          ${isAway ? words.seen : words.heartbeat} <${Time} at=${worker.last_heartbeat} /><br />
-          ${worker.version} <${Skew} version=${worker.version} /><br />
+          ${isAway ? words.seen : words.heartbeat} <${Time} at=${worker.last_heartbeat} /> · ${worker.version} <${Skew} version=${worker.version} /><br />
           ${words.totals(count(worker.tasks_done), worker.tasks_failed, count(worker.tasks_failed))}
         </p>
       </div>
@@ -139,9 +138,7 @@ const Usage = ({ worker }) => {
 const Machine = ({ worker }) => html`
   <div class="stack tight">
     ${worker.status !== "offline" && html`<${Usage} worker=${worker} />`}
-    <dl class="machine">
-      ${Object.entries({ [words.host]: worker.hostname, [words.type]: words.types[worker.type] ?? worker.type, [words.started]: html`<${Time} at=${worker.started_at} />` }).map(([name, value]) => html`<dt>${name}</dt><dd>${value}</dd>`)}
-    </dl>
+    <p class="machine"><span dir="auto">${worker.hostname}</span>, ${words.types[worker.type] ?? worker.type}<br />${words.started} <${Time} at=${worker.started_at} /></p>
   </div>
 `;
 

@@ -14,7 +14,7 @@ export default {
   free: (n) => `${n} free`,
   why: { idle: "nothing to do", busy: "takes the next task", late: "silent for a while", draining: "takes nothing new", disabled: "takes nothing until it is resumed", offline: "not there" },
   usages: { cpu_percent: "CPU", memory_percent: "RAM" },
-  host: "Host", type: "Where", started: "Started",
+  started: "started",
   types: { local: "beside the database", remote: "over the network" },
   acts: { drain: "Drain", disable: "Disable", resume: "Resume" },
   did: { drain: (name) => `${name} finishes what it holds and takes nothing new.`, disable: (name) => `${name} does not work until it is resumed.`, resume: (name) => `${name} works again.` },
