@@ -2,7 +2,7 @@
 
 import { html, useEffect, useMemo } from "../lib.js";
 import { Collection, refresh, row } from "../store.js";
-import { count } from "../format.js";
+import { count, noun } from "../format.js";
 import { url } from "../root.js";
 import { ClipCard } from "../parts/clipcard.js";
 import { CopyCommands, curl } from "../parts/copy.js";
@@ -20,7 +20,7 @@ export default function Clips() {
     for (const id of new Set(ids.map((one) => row("clips", one).peek()?.video_id))) if (id && !row("videos", id).peek()) refresh("videos", id);
   }, [ids]);
   return html`
-    <div class="page-head"><h1>${words.title}</h1><p>${ids.length ? `${count(ids.length)}${clips.hasMore.value ? "+" : ""} · ${words.lead}` : words.lead}</p></div>
+    <div class="page-head"><h1>${words.title}</h1><p class="num">${ids.length ? `${count(ids.length)}${clips.hasMore.value ? "+" : ""} ${noun(ids.length, words.clips)}` : words.lead}</p></div>
     ${clips.problem.value && html`<${ProblemNote} problem=${clips.problem.value} again=${() => clips.renew()} />`}
     ${isEmpty && !clips.problem.value && html`<${Nothing} />`}
     <ul class="frames clips">${ids.map((id) => html`<${ClipCard} key=${id} id=${id} />`)}</ul>

@@ -3,7 +3,7 @@
 import { html, useEffect, useRef, useSignal } from "../lib.js";
 import { may, remove } from "../api.js";
 import { forget, row } from "../store.js";
-import { bytes, percent, timecode } from "../format.js";
+import { bytes, duration, percent, timecode } from "../format.js";
 import { url } from "../root.js";
 import { Loop } from "../player/loop.js";
 import { isCalm } from "../player/player.js";
@@ -17,6 +17,8 @@ import { say, sayProblem } from "./toast.js";
 import words from "../words/clip.js";
 
 export const timesOf = (clip) => `${timecode(clip.actual_start)} – ${timecode(clip.actual_end ?? clip.end_ms)}`;
+
+const lengthOf = (clip) => (clip.actual_end ?? clip.end_ms) - (clip.actual_start ?? clip.start_ms);
 
 /** What is on its label: its own title, that of its video, or its times. */
 const nameOf = (clip) => clip.title ?? row("videos", clip.video_id).value?.title ?? words.of(timesOf(clip));
@@ -79,7 +81,7 @@ function Picture({ clip, isPlaying = false }) {
   if (!isOn.value) {
     return html`
       <button type="button" class="poster" aria-label=${name} onClick=${() => (isOn.value = true)}>
-        <${Still} clip=${clip} /><${Icon} name="play" />
+        <${Still} clip=${clip} /><${Icon} name="play" /><span class="dur">${duration(lengthOf(clip))}</span>
       </button>
     `;
   }

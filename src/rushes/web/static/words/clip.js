@@ -20,6 +20,7 @@ export default {
   moreClips: "More clips",
   title: "Clips",
   lead: "Parts of your videos, as files of their own.",
+  clips: { one: "clip", other: "clips" },
   of: (times) => `Clip ${times}`,
   plays: "It plays already; the exact file is being made.",
   isReady: "The file is ready.",
