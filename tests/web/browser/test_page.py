@@ -153,6 +153,7 @@ def test_same_film_is_noticed_before_it_is_sent(visit: Visit):
     row = visit.page.locator(".files .row", has_text="again.mp4")
     expect(row.get_by_text("Already in the library")).to_be_visible()
     expect(row.get_by_role("link")).to_contain_text("<img src=x")
+    expect(row.locator(".poster video")).not_to_have_js_property("videoWidth", 0)
     assert not [one for one in sent if "/api/uploads" in one]
 
 

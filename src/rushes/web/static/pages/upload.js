@@ -7,8 +7,9 @@ import { url } from "../root.js";
 import { ofInput } from "../uploads/gather.js";
 import { add, drop, move, open, order, pause, pauseAll, resume, resumeAll, sendAnyway, upload } from "../uploads/queue.js";
 import { set, settings } from "../uploads/settings.js";
+import { Still } from "../uploads/still.js";
 import { isOver } from "../shell/drop.js";
-import { Poster, doing } from "../parts/card.js";
+import { Poster, doing, hasPoster } from "../parts/card.js";
 import { CopyCommands, curl, quote } from "../parts/copy.js";
 import { Icon } from "../parts/icon.js";
 import { Bar } from "../parts/progress.js";
@@ -78,12 +79,19 @@ function Row({ id }) {
   const video = item.asset_id ? row("videos", item.asset_id).value : null;
   return html`
     <li class="row">
-      ${video ? html`<${Poster} video=${video} />` : html`<div class="poster poster-none"><${Icon} name="frame" /></div>`}
+      <${Frame} item=${item} video=${video} />
       <div class="name" dir="auto">${item.name}<small class="num">${item.state === "done" ? words.uploaded(bytes(item.size)) : [bytes(item.size), item.folder].filter(Boolean).join(" · ")}</small></div>
       <div class="st">${item.state === "done" ? html`<${Made} item=${item} video=${video} />` : html`<${State} item=${item} />`}</div>
       <div class="acts"><${Actions} item=${item} /></div>
     </li>
   `;
+}
+
+/** The poster as soon as there is one; before, a frame of the file, unless it only waits in line. */
+function Frame({ item, video }) {
+  if (hasPoster(video)) return html`<${Poster} video=${video} />`;
+  if (item.state === "waiting") return html`<div class="poster poster-none"><${Icon} name="frame" /></div>`;
+  return html`<${Still} id=${item.id} />`;
 }
 
 function State({ item }) {

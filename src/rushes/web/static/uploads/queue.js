@@ -22,6 +22,7 @@ const items = new Map(); // id -> signal of what is shown
 const held = new Map(); // id -> {file, handle, sender}: what is not shown
 
 export const upload = (id) => items.get(id);
+export const fileOf = (id) => held.get(id)?.file ?? null;
 
 const all = () => order.value.map((id) => items.get(id).value);
 const ACTIVE = ["checking", "sending"];
