@@ -16,7 +16,7 @@ import { PRIORITIES, prioritise, priorityWord, retry } from "../work/actions.js"
 import { Chunks } from "../work/chunks.js";
 import { CommandsDialog, KillDialog } from "../work/dialogs.js";
 import { Ending } from "../work/ending.js";
-import { Graph } from "../work/graph.js";
+import { Graph, took } from "../work/graph.js";
 import { History } from "../work/history.js";
 import { JobView, stepsOf } from "../work/jobview.js";
 import { isOpen, nameOf } from "../work/row.js";
@@ -84,12 +84,19 @@ function Head({ job, steps }) {
         ${steps.map((step) => html`
           <li key=${step.name} class=${step.state === "running" ? "now" : ""} style=${{ "--w": Math.max(step.weight, 8) }}>
             <span class=${`bar ${LOOKS[step.state] ? `is-${LOOKS[step.state]}` : ""}`} aria-hidden="true" style=${{ "--p": step.percent }}></span>
-            <b>${step.name}</b><span>${step.tasks.length > 1 ? words.of(count(step.counts.done ?? 0), count(step.tasks.length)) : step.state === "running" ? percent(step.percent) : words.states[step.state]}</span>
+            <b>${step.name}</b><span>${far(step)}</span>
           </li>
         `)}
       </ol>
     </div>
   `;
+}
+
+/** How far a stage is, or how long it took. */
+function far(step) {
+  if (step.state === "done") return span(took(step.tasks));
+  if (step.tasks.length > 1) return words.of(count(step.counts.done ?? 0), count(step.tasks.length));
+  return step.state === "running" ? percent(step.percent) : words.states[step.state];
 }
 
 function timing(job) {

@@ -73,7 +73,8 @@ export function says({ state, tasks, counts, after }) {
   return word;
 }
 
-function took(tasks) {
+/** How many seconds passed from the first claim to the last end. */
+export function took(tasks) {
   const times = (name) => tasks.map((task) => task[name] && Date.parse(task[name])).filter(Boolean);
   return (Math.max(...times("finished_at")) - Math.min(...times("claimed_at"))) / 1000 || 0;
 }
