@@ -28,7 +28,7 @@ export default function Library({ query }) {
   const isEmpty = !videos.ids.value.length && !videos.hasMore.value;
   return html`
     <${Head} />
-    <${Toolbar} show=${show} order=${order} tag=${query.tag} isList=${query.view === "list"} />
+    ${!(isEmpty && isNew()) && html`<${Toolbar} show=${show} order=${order} tag=${query.tag} isList=${query.view === "list"} />`}
     ${videos.problem.value && html`<${ProblemNote} problem=${videos.problem.value} again=${() => videos.renew()} />`}
     ${isEmpty ? html`<${Nothing} show=${show} tag=${query.tag} />` : html`<${Days} videos=${videos} isList=${query.view === "list"} />`}
     <${End} videos=${videos} />
@@ -42,11 +42,14 @@ function Head() {
       <h1>${words.title}</h1>
       ${known && total(known) > 0 && html`<p class="num">${words.summary(plural(total(known), words.videos), span(known.duration_ms / 1000))}</p>`}
       ${may("upload") && html`
-        <div class="end hide-s"><a class="btn primary" href=${url("/upload")}><${Icon} name="plus" />${words.add}</a></div>
+        <div class="end hide-s"><a class=${isNew() ? "btn" : "btn primary"} href=${url("/upload")}><${Icon} name="plus" />${words.add}</a></div>
       `}
     </div>
   `;
 }
+
+/** Whether nothing was ever added: then there is nothing to sort, and one thing to do. */
+const isNew = () => counts.videos.value && total(counts.videos.value) === 0;
 
 const total = (known) => known.pending + known.processing + known.ready + known.failed;
 
