@@ -62,7 +62,7 @@ function Request({ api, asked }) {
   const first = (asked.description ?? asked.summary ?? "").split("\n")[0];
   return html`
     <details class="request" onToggle=${(event) => (isOpen.value = event.currentTarget.open)}>
-      <summary><code class="method">${asked.method.toUpperCase()}</code><code class="path">${asked.path}</code><span class="dim">${first}</span></summary>
+      <summary><code class="method">${asked.method.toUpperCase()}</code><code class="path">${asked.path}</code><span class="dim">${withCode(first)}</span></summary>
       ${isOpen.value && html`<${Detail} api=${api} asked=${asked} />`}
     </details>
   `;
@@ -74,7 +74,7 @@ function Detail({ api, asked }) {
   const answers = Object.entries(asked.responses ?? {}).filter(([status]) => status < 400);
   return html`
     <div class="in stack">
-      <p>${asked.description}</p>
+      <p>${withCode(asked.description)}</p>
       ${asked.parameters?.length > 0 && html`<h3>${words.parameters}</h3><${Fields} fields=${asked.parameters.map((one) => ({ ...one, type: typeOf(one.schema), place: words.places[one.in] }))} />`}
       ${fields?.length > 0 && html`<h3>${words.body} <small class="faint">${type}</small></h3><${Fields} fields=${fields} />`}
       ${answers.map(([status, { content: told }]) => html`<p class="dim">${words.answers(status)} <code>${typeOf(Object.values(told ?? {})[0]?.schema)}</code></p>`)}
@@ -82,6 +82,9 @@ function Detail({ api, asked }) {
     </div>
   `;
 }
+
+/** A text with what stands between backticks as code. */
+const withCode = (text = "") => text.split("`").map((part, at) => (at % 2 ? html`<code>${part}</code>` : part));
 
 const Fields = ({ fields }) => html`
   <dl class="kv">${fields.map(({ name, type, place, required, description }) => html`

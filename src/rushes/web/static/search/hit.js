@@ -48,7 +48,7 @@ export function Hit({ hit, q, list }) {
       <p class="acts">
         <a class=${isCurrent ? "btn primary small play" : "btn quiet small play"} href=${url(address)}><${Icon} name="play" />${isCurrent ? words.playHere : words.play}</a>
         ${may("write") && html`<button type="button" class=${isCurrent ? "btn mark small" : "btn quiet small"} onClick=${() => list.cut(hit)}><${Icon} name="scissors" />${words.clip}</button>`}
-        <button type="button" class="btn quiet small icon-only" aria-label=${words.copyLink(at)} onClick=${() => copy(location.origin + root + address)}><${Icon} name="link" /></button>
+        <button type="button" class=${isCurrent ? "btn small icon-only" : "btn quiet small icon-only"} aria-label=${words.copyLink(at)} onClick=${() => copy(location.origin + root + address)}><${Icon} name="link" /></button>
       </p>
       ${clip && html`<div class="hitclip"><${MadeClip} id=${clip} key=${clip} /></div>`}
     </li>
