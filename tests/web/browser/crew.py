@@ -6,7 +6,7 @@ The demo has a lane of its own, so the workers of the server leave these tasks a
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 
@@ -66,13 +66,19 @@ class Crew:
         return [one.job_id for one in submit_many(self.app.engine, wanted)]
 
     def worker(
-        self, name: str, slots: int = 4, *, has: Sequence[str] = (), version: str = __version__
+        self,
+        name: str,
+        slots: int = 4,
+        *,
+        has: Sequence[str] = (),
+        version: str = __version__,
+        also: Mapping[str, int] | None = None,
     ) -> str:
-        """Let a worker come. Returns its owner string."""
+        """Let a worker come; `also` are slots in the lanes of films. Returns its owner string."""
         told = Introduction(
             name=name,
-            lanes={LANE: slots},
-            kinds=frozenset({KIND}),
+            lanes={LANE: slots, **(also or {})},
+            kinds=frozenset(self.app.stages) if also else frozenset({KIND}),
             capabilities=frozenset(has),
             version=version,
         )
@@ -87,9 +93,9 @@ class Crew:
     def id_of(self, name: str) -> str:
         return self.app.db.read(lambda tx: workers.find(tx, name)).id
 
-    def take(self, owner: str, n: int = 1) -> list[Claim]:
+    def take(self, owner: str, n: int = 1, lane: str = LANE) -> list[Claim]:
         """Let a worker claim up to `n` tasks."""
-        taken = claim(self.app.engine, owner, {LANE: n})
+        taken = claim(self.app.engine, owner, {lane: n})
         self.held |= {one.id: (owner, one) for one in taken}
         return taken
 
