@@ -14,12 +14,14 @@ from tests.network import steady
 from tests.system import missing
 from tests.web.browser.site import Site, Visit, open_site
 
+LANES = "default,media,encode=1,text"  # a film is encoded one part after the other
 expect.set_options(timeout=20_000)  # a busy machine is no failure
 
 
 @pytest.fixture(scope="module")
 def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
-    place = Place(tmp_path_factory.mktemp("site"), {"RUSHES_ROOT_PATH": "/x"})
+    settings = {"RUSHES_ROOT_PATH": "/x", "RUSHES_WORKER_LANES": LANES}
+    place = Place(tmp_path_factory.mktemp("site"), settings)
     try:
         with open_site(place) as site:
             yield site

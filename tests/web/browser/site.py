@@ -11,12 +11,13 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
-from playwright.sync_api import Browser, ConsoleMessage, Page, Request
+from playwright.sync_api import Browser, ConsoleMessage, Page, Request, Route
 
 from rushes.domain.person import FIRST_ADMIN
 from rushes.library import sessions
 from tests.e2e.place import Place
 from tests.e2e.server import Server, start
+from tests.waiting import until
 
 NAME, PASSWORD = "Ana Koval", "correct horse battery"
 AXE = Path(__file__).parent / "vendor" / "axe.min.js"
@@ -76,6 +77,23 @@ def open_site(place: Place) -> Iterator[Site]:
         (site.server if site else server).kill()
 
 
+class Held:
+    """Requests of a page that do not reach the server until the test lets them go."""
+
+    def __init__(self, page: Page, pattern: str) -> None:
+        self.page = page
+        self.routes: list[Route] = []
+        page.route(pattern, self._keep)
+
+    def wait(self, n: int = 1) -> Route:
+        """Wait until there are that many; returns the first."""
+        until(lambda: self.page.evaluate("1") and len(self.routes) >= n)
+        return self.routes[0]
+
+    def _keep(self, route: Route) -> None:
+        self.routes.append(route)
+
+
 class Visit:
     """A window of one person. What the browser complains of is kept until they leave."""
 
@@ -99,7 +117,7 @@ class Visit:
         self.context.add_init_script(known)
 
     def open(self, path: str, page: Page | None = None) -> Page:
-        """Go to a page and wait until it has its heading, and listens to keys."""
+        """Go to a page and wait until it has its heading, and was painted."""
         shown = page or self.page
         shown.goto(f"{self.site.home}{path}")
         shown.locator("h1").first.wait_for()
@@ -118,7 +136,8 @@ class Visit:
         return found
 
     def is_cut_off(self) -> bool:
-        """Whether anything reaches beyond the edge of the window."""
+        """Whether anything reaches beyond the edge of the window, as it is drawn now."""
+        self.page.evaluate(PAINTED)
         return bool(self.page.evaluate("document.documentElement.scrollWidth > innerWidth"))
 
     def leave(self) -> None:

@@ -8,12 +8,13 @@ import pytest
 from playwright.sync_api import Locator, Page, expect
 
 from tests.media.clips import clip
-from tests.web.browser.playing import EXACT_S, NOW, PATIENT_MS, SHOWN, until_so
+from tests.waiting import until
+from tests.web.browser.playing import EXACT_S, NOW, PATIENT_MS, SHOWN, tab_to, until_so
 from tests.web.browser.shelf import TURN_S, film
 from tests.web.browser.site import Visit
 
 pytestmark = pytest.mark.timeout(300)
-SECONDS = 40  # long enough to be opened before it is done
+SECONDS = 40  # three parts, of which the last can be held back
 LENGTH = "document.querySelector('.player video').duration"
 HEIGHT = "document.querySelector('.player video').videoHeight"
 
@@ -25,7 +26,7 @@ def test_dropped_film_is_watched_while_it_is_made_then_searched_and_cut(visit: V
     page.bring_to_front()
     visit.drop("Council meeting.mp4", film(folder, SECONDS, "854:480").read_bytes())
 
-    assert _plays_before_it_is_done(page)
+    assert _plays_before_it_is_done(visit)
     _watch_in_another_quality(page)
     expect(_card(other)).to_be_visible()
     visit.site.restart()
@@ -46,20 +47,24 @@ def test_film_waits_for_a_drained_worker_is_killed_retried_and_made(visit: Visit
     page.bring_to_front()
     visit.drop("waits.mp4", clip("silent").read_bytes())
     row = page.locator(".files .row", has_text="waits.mp4")
-    row.get_by_role("link", name="Open job").click(timeout=20_000)
+    row.get_by_role("link", name="Open job").click()
     expect(page.locator(".note")).to_contain_text("drain")
 
     page.get_by_role("button", name="Kill").click()
     page.get_by_role("button", name="Stop the job").click()
     expect(page.get_by_role("heading", name="Stopped by Ana Koval")).to_be_visible()
     page.get_by_role("button", name="Go on with it").click()
+    workers.bring_to_front()
     worker.get_by_role("button", name="Resume").click()
 
     expect(page.locator(".jobhead .status")).to_have_text("Completed", timeout=PATIENT_MS)
 
 
-def _plays_before_it_is_done(page: Page) -> bool:
-    """Open the film from its card as soon as it can be played."""
+def _plays_before_it_is_done(visit: Visit) -> bool:
+    """Open the film from its card while its end is still to be made."""
+    page, client = visit.page, visit.site.server.client
+    until(lambda: any(one.playable_at for one in client.videos.list().items), PATIENT_MS / 1000)
+    client.queue.pause("transcode")
     card = _card(page)
     expect(card.get_by_text("Playable now")).to_be_visible(timeout=PATIENT_MS)
     card.get_by_role("link").first.click()
@@ -68,7 +73,8 @@ def _plays_before_it_is_done(page: Page) -> bool:
     page.keyboard.press("m")
     page.keyboard.press("k")
     until_so(page, f"{NOW} > 0.5")
-    until_so(page, f"{LENGTH} > {begun}")
+    client.queue.resume("transcode")
+    until_so(page, f"{LENGTH} > {SECONDS - 1}")
     return begun < SECONDS
 
 
@@ -92,14 +98,15 @@ def _go_to_the_moment(page: Page, word: str) -> None:
 
 
 def _clip_of(visit: Visit, word: str) -> bytes:
-    """Make a clip of the first hit by C, and fetch its file."""
+    """Make a clip of the first hit by C, and fetch its file, all without a mouse."""
     page = visit.open(f"/search?q={word}")
     page.locator(".hit").first.wait_for()
     page.keyboard.press("c")
     link = page.locator(".madeclip").get_by_role("link", name="Download")
     expect(link).to_be_visible(timeout=PATIENT_MS)
+    tab_to(page, "Download", within=".madeclip")
     with page.expect_download() as download:
-        link.click()
+        page.keyboard.press("Enter")
     return download.value.path().read_bytes()
 
 
