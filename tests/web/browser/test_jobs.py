@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import Any
 
 import pytest
 from playwright.sync_api import Locator, Page, expect
@@ -118,6 +119,26 @@ def test_page_is_whole_for_everybody_and_takes_no_text_for_markup(
     assert page.evaluate("document.getAnimations().length") == 0
     assert page.title() != "1"
     assert page.locator("img").count() == 0
+
+
+def test_dialogs_and_menus_are_whole_for_everybody(visit: Visit, scene: Scene):
+    """R12: what lies over a page is looked at like the page."""
+    scene.crew.beat()
+    flaws = {}
+    page = visit.open(f"/jobs/{scene.running}")
+    for name in ("Kill", "As commands"):
+        page.get_by_role("button", name=name).click()
+        flaws[name] = _flaws_of_dialog(visit)
+    page.keyboard.press("?")
+    flaws["keys"] = _flaws_of_dialog(visit)
+    visit.open("/workers")
+    page.get_by_role("button", name="Add worker").click()
+    flaws["Add worker"] = _flaws_of_dialog(visit)
+    _worker(page).get_by_role("button", name="More for gpu-1").click()
+    expect(page.get_by_role("menuitem", name="Keys")).to_be_focused()
+    flaws["menu"] = visit.flaws()
+
+    assert not {where: what for where, what in flaws.items() if what}
 
 
 def test_killed_with_a_reason_in_one_window_is_told_in_the_other(visit: Visit, scene: Scene):
@@ -327,6 +348,15 @@ def _current(page: Page) -> Locator:
     current = page.locator(".windowed .row[aria-current=true]")
     expect(current).to_have_count(1)
     return current
+
+
+def _flaws_of_dialog(visit: Visit) -> list[Any]:
+    dialog = visit.page.get_by_role("dialog")
+    expect(dialog).to_be_visible()
+    found = visit.flaws()
+    visit.page.keyboard.press("Escape")
+    expect(dialog).to_have_count(0)
+    return found
 
 
 def _row(page: Page, label: str) -> Locator:

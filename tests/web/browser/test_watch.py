@@ -121,6 +121,18 @@ def test_grips_are_dragged_captions_shown_and_the_part_goes_round(visit: Visit, 
     until_so(page, f"{NOW} < {(1_000 + reached) / 2000}")  # it went round
 
 
+def test_film_floats_above_other_windows_and_comes_back(visit: Visit, shelf: Shelf):
+    page = visit.open(f"/v/{shelf.council}")
+    until_so(page, SHOWN)
+    button = page.get_by_role("button", name="Picture in picture")
+
+    button.click()
+    until_so(page, "document.pictureInPictureElement !== null")
+    button.click()
+
+    until_so(page, "document.pictureInPictureElement === null")
+
+
 def test_every_page_is_whole_in_light_and_dark_and_on_a_small_phone(visit: Visit, shelf: Shelf):
     """B-HTTP-13: no error in the console, nothing of another host, no flaw that axe knows of."""
     visit.expected = ("404 (Not Found) " + visit.site.home + "/api/videos/nothing-here",)
