@@ -18,6 +18,11 @@ pytestmark = pytest.mark.timeout(300)
 SETTLE_MS = 300
 CAPTIONS = """[...document.querySelector('.player video').textTracks]
   .some((one) => one.mode === 'showing' && one.activeCues?.length > 0)"""
+AT_ONCE = """new MutationObserver((_, watcher) => {
+  if (!document.querySelector(".clipform")) return;
+  watcher.disconnect();
+  dispatchEvent(new KeyboardEvent("keydown", { key: "L", shiftKey: true }));
+}).observe(document, { childList: true, subtree: true })"""
 PAGES = (
     "/v/{council}?t=2&q=votes",
     *(f"/v/{{council}}?tab={tab}" for tab in ("qualities", "clips", "jobs", "files")),
@@ -131,6 +136,16 @@ def test_film_floats_above_other_windows_and_comes_back(visit: Visit, shelf: She
     button.click()
 
     until_so(page, "document.pictureInPictureElement === null")
+
+
+def test_page_listens_to_keys_from_the_moment_it_is_shown(visit: Visit, shelf: Shelf):
+    visit.context.add_init_script(AT_ONCE)
+
+    page = visit.open(f"/v/{shelf.council}")
+
+    expect(page.get_by_role("button", name="Loop the clip")).to_have_attribute(
+        "aria-pressed", "true"
+    )
 
 
 def test_every_page_is_whole_in_light_and_dark_and_on_a_small_phone(visit: Visit, shelf: Shelf):

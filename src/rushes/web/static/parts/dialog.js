@@ -1,12 +1,12 @@
 // The browser's own dialog: it keeps the focus inside, and Escape closes it.
 
-import { html, useEffect, useId, useRef } from "../lib.js";
+import { html, useId, useLayoutEffect, useRef } from "../lib.js";
 
 /** Mounted is open. `actions` are the buttons at its foot; `onClose` has to take it away. */
 export function Dialog({ title, onClose, actions, children }) {
   const element = useRef(null);
   const id = useId();
-  useEffect(() => {
+  useLayoutEffect(() => {
     element.current.showModal();
     return () => element.current?.close();
   }, []);

@@ -101,7 +101,7 @@ export class Player {
   }
 
   setSpeed(speed) {
-    this.element.playbackRate = speed;
+    if (this.element) this.element.playbackRate = speed;
   }
 
   faster(step) {
@@ -110,11 +110,11 @@ export class Player {
   }
 
   setVolume(volume) {
-    Object.assign(this.element, { volume, muted: volume === 0 });
+    if (this.element) Object.assign(this.element, { volume, muted: volume === 0 });
   }
 
   toggleMuted() {
-    this.element.muted = !this.element.muted;
+    if (this.element) this.element.muted = !this.element.muted;
   }
 
   /** Keep to one quality, or AUTO. */

@@ -42,7 +42,7 @@ export function PlayerView({ player, video, frame, captions, tracks = [], boxes,
   `;
 }
 
-export const toggleFullscreen = (element) => (document.fullscreenElement ? document.exitFullscreen() : element.requestFullscreen()).catch(() => {});
+export const toggleFullscreen = (element) => (document.fullscreenElement ? document.exitFullscreen() : element?.requestFullscreen())?.catch(() => {});
 
 /** Says that it loads, or why it does not play and what else one can do. */
 function State({ player, video }) {

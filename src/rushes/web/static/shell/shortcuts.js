@@ -1,6 +1,6 @@
 // Keys that work on every page, and the list of them. Pages add their own with `useKeys`.
 
-import { html, signal, useEffect } from "../lib.js";
+import { html, signal, useLayoutEffect } from "../lib.js";
 import { go } from "../router.js";
 import { Dialog } from "../parts/dialog.js";
 import words from "../words/shell.js";
@@ -21,9 +21,9 @@ const isOfControl = ({ key, target }) => Boolean(
   || (/^(Arrow|Home|End|Page)/.test(key) && target.closest?.("input, [role=tablist], [role=menu]")),
 );
 
-/** Let a page have keys while it is shown: {key: [what it does, words, name of the key]}. */
+/** Let a page have keys as soon as it is shown: {key: [what it does, words, name of the key]}. */
 export function useKeys(keys) {
-  useEffect(() => {
+  useLayoutEffect(() => {
     const listed = Object.entries(keys).filter(([, [, text]]) => text).map(([key, [, text, name]]) => [name ?? key.toUpperCase(), text]);
     added.value = [...added.value, ...listed];
     const onKey = (event) => {
@@ -64,7 +64,7 @@ function does(event, action) {
 }
 
 export function Shortcuts() {
-  useEffect(() => {
+  useLayoutEffect(() => {
     addEventListener("keydown", onKey, true); // before a page: the second key of two is not its own
     return () => removeEventListener("keydown", onKey, true);
   }, []);
