@@ -12,7 +12,7 @@ from playwright.sync_api import Locator, Page, expect
 from rushes.domain.graph import Step
 from rushes.domain.task import Claim
 from tests.web.browser.crew import KIND, Crew, crew_at, film, step
-from tests.web.browser.site import NARROW, Site, Visit
+from tests.web.browser.site import NARROW, Held, Site, Visit
 
 pytestmark = pytest.mark.timeout(300)
 PAYLOAD = '<img src=x onerror="document.title=1">'
@@ -295,6 +295,20 @@ def test_enter_straight_after_a_move_opens_the_job_that_was_moved_to(visit: Visi
 
     expect(page.locator(".jobhead h1")).to_be_visible()
     assert page.url.endswith(f"/jobs/{following}")
+
+
+def test_job_that_came_before_the_stream_began_is_shown(visit: Visit, scene: Scene):
+    """000-126: between the first reading and the first event nothing is missed."""
+    page = visit.page
+    stream = Held(page, "**/api/events*")
+    visit.open("/jobs")
+    expect(_row(page, "The match")).to_be_visible()
+    begins = stream.wait()
+
+    scene.crew.job("The gap")
+    begins.continue_()
+
+    expect(_row(page, "The gap")).to_be_visible()
 
 
 def test_two_hundred_events_a_second_move_one_bar_per_frame_and_no_cell(visit: Visit, scene: Scene):

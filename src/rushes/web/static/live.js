@@ -76,10 +76,11 @@ function lead() {
   const open = () => {
     const source = new EventSource(url(`/api/events${cursor ? `?since=${cursor}` : ""}`));
     source.onopen = () => {
-      const wasAway = connection.value === "away";
+      const wasAway = connection.value === "away"; // events are resumed, but what they made us read may have failed
+      const isBlind = !cursor; // it begins now, and what is shown was read before
       tries = 0;
       enter("open");
-      if (wasAway) tell({ renew: true }); // events are resumed, but what they made us read may have failed
+      if (wasAway || isBlind) tell({ renew: true });
     };
     source.onerror = () => {
       enter("away");
