@@ -12,7 +12,7 @@ from tests.network import steady
 from tests.waiting import until
 from tests.web.browser.playing import EXACT_S, NOW, PATIENT_MS, SHOWN, tab_to, until_so
 from tests.web.browser.shelf import PAYLOADS, TURN_S, Shelf, fill
-from tests.web.browser.site import NARROW, WIDE, Site, Visit
+from tests.web.browser.site import NARROW, WIDE, Held, Site, Visit
 
 pytestmark = pytest.mark.timeout(300)
 SETTLE_MS = 300
@@ -206,6 +206,22 @@ def test_words_go_on_as_they_are_typed(visit: Visit, shelf: Shelf):
     expect(page.locator("#search")).to_have_value("council")
     expect(page.locator(".hit", has_text="Council votes today")).to_be_visible()
     assert page.url.endswith("/x/search?q=council")
+
+
+def test_word_that_was_gone_to_stays_chosen_when_more_are_found(visit: Visit, shelf: Shelf):
+    page = visit.open("/search")
+    asked = Held(page, "**/suggest?q=counc&*")
+    page.locator("#search").press_sequentially("coun")
+    expect(page.get_by_role("option", name="council")).to_be_visible()
+    page.keyboard.press("c")
+    answer = asked.wait()
+
+    page.keyboard.press("ArrowDown")
+    answer.fulfill(json={"items": ["councillor", "council"]})
+    expect(page.get_by_role("option", name="councillor")).to_be_visible()
+    page.keyboard.press("Enter")
+
+    expect(page.locator("#search")).to_have_value("council")
 
 
 def test_title_is_not_lost_when_two_people_edit_it(visit: Visit, shelf: Shelf):

@@ -89,8 +89,9 @@ function useTyping(ask, suggestions, chosen) {
     const found = /\S$/.test(text) ? await get("/search/suggest", { q: text, limit: MOST }, state.abort.signal).catch(() => null) : { items: [] };
     const last = text.split(/[\s"]/).at(-1).toLowerCase();
     if (found && document.activeElement?.id === "search") {
-      suggestions.value = found.items.filter((word) => word !== last);
-      chosen.value = -1;
+      const word = suggestions.value[chosen.value];
+      suggestions.value = found.items.filter((one) => one !== last);
+      chosen.value = suggestions.value.indexOf(word); // what somebody went to stays chosen
     }
   };
   useEffect(() => stop, []);
