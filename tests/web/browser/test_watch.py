@@ -148,6 +148,21 @@ def test_page_listens_to_keys_from_the_moment_it_is_shown(visit: Visit, shelf: S
     )
 
 
+def test_texts_that_could_not_be_read_are_said_to_be_and_read_again(visit: Visit, shelf: Shelf):
+    """R1: an error is no film without texts."""
+    visit.expected = ("503",)
+    page = visit.page
+    page.route("**/text", lambda route: route.fulfill(status=503, json={"code": "UNAVAILABLE"}))
+    visit.open(f"/v/{shelf.council}")
+    panel = page.get_by_role("region", name="On-screen text", exact=True)
+    expect(panel.get_by_role("alert")).to_contain_text("UNAVAILABLE")
+
+    page.unroute("**/text")
+    panel.get_by_role("button", name="Try again").click()
+
+    expect(panel).to_contain_text("Council votes today")
+
+
 def test_every_page_is_whole_in_light_and_dark_and_on_a_small_phone(visit: Visit, shelf: Shelf):
     """B-HTTP-13: no error in the console, nothing of another host, no flaw that axe knows of."""
     visit.expected = ("404 (Not Found) " + visit.site.home + "/api/videos/nothing-here",)

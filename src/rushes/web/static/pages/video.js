@@ -2,7 +2,8 @@
 
 import { html, useComputed, useEffect, useMemo, useRef, useSignal } from "../lib.js";
 import { get } from "../api.js";
-import { keep, row } from "../store.js";
+import { onRenew } from "../live.js";
+import { keep, refresh, row } from "../store.js";
 import { parseTime } from "../format.js";
 import { url } from "../root.js";
 import { markSeen, seen } from "../seen.js";
@@ -25,12 +26,12 @@ const SEEN_S = 5;
 
 export default function Video({ params, query }) {
   const found = useSignal({});
+  const asked = useRef(null);
   const read = async () => {
-    try {
-      found.value = { id: keep("videos", await get(`/videos/${params.id}`)).value.asset_id };
-    } catch (problem) {
-      found.value = { problem };
-    }
+    const { id } = params;
+    asked.current = id;
+    const answer = await get(`/videos/${id}`).then((video) => ({ id: keep("videos", video).value.asset_id }), (problem) => ({ problem }));
+    if (asked.current === id) found.value = answer; // nobody went on to another one meanwhile
   };
   useEffect(() => void read(), [params.id]);
   const { id, problem } = found.value;
@@ -61,6 +62,7 @@ function Bench({ id, query }) {
   useTitle(video.title);
   useEffect(() => void (video.searchable_at && texts.read()), [texts, video.searchable_at]);
   useEffect(() => void texts.ask(), [texts, video.searchable_at]);
+  useEffect(() => onRenew(() => catchUp(id, texts)), [texts]);
   useEffect(() => clip.open(), [clip]);
   useMarkSeen(player, video);
   useEffect(() => {
@@ -83,6 +85,12 @@ function Bench({ id, query }) {
     </div>
     <${About} video=${video} tab=${query.tab} />
   `;
+}
+
+/** Something may have been missed: the row is read again, and the texts if that failed. */
+function catchUp(id, texts) {
+  refresh("videos", id);
+  if (texts.problem.peek()) texts.read();
 }
 
 /** ?t=62.5&end=75, in milliseconds. */

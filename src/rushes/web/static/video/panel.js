@@ -5,6 +5,7 @@ import { duration, eta } from "../format.js";
 import { url } from "../root.js";
 import { Icon } from "../parts/icon.js";
 import { Marked } from "../parts/marked.js";
+import { ProblemNote } from "../parts/problem.js";
 import { isCalm } from "../player/player.js";
 import words from "../words/video.js";
 
@@ -73,6 +74,7 @@ function Line({ text, texts, clip }) {
 
 function None({ texts, video }) {
   const isRead = Boolean(video.searchable_at);
+  if (texts.problem.value) return html`<${ProblemNote} problem=${texts.problem.value} again=${() => texts.read()} />`;
   if (texts.all.value.length) return html`<p class="none">${words.noneOfThese}</p>`;
   if (isRead) return html`<p class="none">${words.noText}</p>`;
   return html`<p class="none">${READS.some((step) => video.work?.steps[step]) ? words.textComes(eta(video.work.eta_seconds)) : words.notRead}</p>`;
