@@ -239,6 +239,18 @@ def test_word_that_was_gone_to_stays_chosen_when_more_are_found(visit: Visit, sh
     expect(page.locator("#search")).to_have_value("council")
 
 
+def test_window_is_named_after_the_question_also_the_second_time(visit: Visit, shelf: Shelf):
+    page = visit.open("/search?q=votes")
+    expect(page).to_have_title("votes · Rushes")
+    page.get_by_role("link", name="Library").first.click()
+    expect(page).to_have_title("Library · Rushes")
+
+    page.go_back()
+
+    expect(page.locator("li.hit")).to_be_visible()
+    expect(page).to_have_title("votes · Rushes")
+
+
 def test_title_is_not_lost_when_two_people_edit_it(visit: Visit, shelf: Shelf):
     """000-126: with If-Match; deleting can be undone, and every window shows it."""
     visit.expected = ("412",)

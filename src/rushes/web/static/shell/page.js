@@ -20,8 +20,8 @@ export function routeOf(path) {
 }
 
 /** Name the page in the window's title. */
-export function useTitle(text) {
-  useEffect(() => {
+export function useTitle(text, use = useEffect) {
+  use(() => {
     document.title = text ? words.title(text) : words.name;
   }, [text]);
 }
@@ -35,10 +35,10 @@ export function Page() {
     if (route) load(route);
   }, [route?.name]);
   useFocusOnChange(path);
-  useTitle(words.pages[route?.name]);
-  if (!route) return html`<${NoSuchPage} />`;
-  const component = components.value[route.name];
+  const component = route && components.value[route.name];
   if (component) shown.current = { component, name: route.name, params: route.params, query };
+  useTitle(words.pages[route && shown.current?.name], useLayoutEffect); // before that of the page itself, which knows better
+  if (!route) return html`<${NoSuchPage} />`;
   return shown.current && html`<${Guarded} key=${shown.current.name} ...${shown.current} />`;
 }
 
