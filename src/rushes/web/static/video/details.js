@@ -29,6 +29,14 @@ function Names({ video }) {
   const tags = useSignal(video.tags.join(", "));
   const wanted = { title: title.value.trim() || video.title, tags: tags.value.split(",").map((tag) => tag.trim()).filter(Boolean) };
   const path = `/videos/${video.asset_id}`;
+  const look = async () => {
+    try {
+      seen.value = keep("videos", await get(path)).value.revision;
+      conflict.value = true;
+    } catch (problem) {
+      sayProblem(problem);
+    }
+  };
   const save = async (event) => {
     event.preventDefault();
     try {
@@ -39,8 +47,7 @@ function Names({ video }) {
       say(words.saved);
     } catch (problem) {
       if (problem.status !== 412) return sayProblem(problem);
-      conflict.value = true;
-      seen.value = keep("videos", await get(path)).value.revision;
+      await look();
     }
   };
   return html`
