@@ -53,6 +53,18 @@ STORM = """async () => {
   return { ...seen, shown: shown() };
 }"""
 
+DIGESTS = """async (main) => {
+  const { sha256 } = await import(main.replace("main.js", "uploads/sha256.js"));
+  const wrong = [];
+  for (const size of [0, 1, 55, 56, 63, 64, 65, 119, 120, 1 << 20, (1 << 20) + 1, 3_000_057]) {
+    const bytes = Uint8Array.from({ length: size }, (_, at) => 31 * at);
+    const right = new Uint8Array(await crypto.subtle.digest("SHA-256", bytes));
+    const hex = [...right].map((byte) => byte.toString(16).padStart(2, "0")).join("");
+    if ((await sha256(new Blob([bytes]))) !== hex) wrong.push(size);
+  }
+  return wrong;
+}"""
+
 KEY = """([key, timeStamp]) => {
   const event = new KeyboardEvent("keydown", { key, bubbles: true, cancelable: true });
   Object.defineProperty(event, "timeStamp", { value: timeStamp });
@@ -164,6 +176,34 @@ def test_same_film_is_noticed_before_it_is_sent(visit: Visit):
     expect(row.get_by_role("link")).to_contain_text("<img src=x")
     expect(row.locator(".poster video")).not_to_have_js_property("videoWidth", 0)
     assert not [one for one in sent if "/api/uploads" in one]
+
+
+def test_large_film_that_is_there_already_stops_on_its_way(visit: Visit, folder: Path):
+    visit.expected = ("409",)  # to whoever deletes it before the server has missed the rest
+    film = folder / "large.mp4"
+    film.write_bytes(HEAD + os.urandom(70 * MB))
+    page = visit.open("/upload")
+    page.locator("#files").set_input_files(film)
+    expect(page.get_by_role("link", name="Open job")).to_be_visible()
+    page.get_by_role("button", name="Take large.mp4 off the list").click()
+    network = visit.context.new_cdp_session(page)
+    network.send("Network.emulateNetworkConditions", SLOW)
+
+    page.locator("#files").set_input_files(film)
+
+    row = page.locator(".files .row", has_text="large.mp4")
+    expect(row.get_by_role("progressbar")).to_be_visible()
+    expect(row.get_by_text("Already in the library")).to_be_visible(timeout=PATIENT_MS)
+    expect(row.get_by_role("link")).to_have_text("large")
+    expect(row.get_by_role("button", name="Upload anyway")).to_be_visible()
+
+
+def test_digest_of_pieces_is_that_of_the_whole(visit: Visit):
+    page = visit.open("/docs")
+
+    wrong = page.evaluate(DIGESTS, page.locator("script[type=module]").get_attribute("src"))
+
+    assert wrong == []
 
 
 def test_upload_goes_on_after_a_reload(visit: Visit, folder: Path):

@@ -17,7 +17,8 @@ export class Problem extends Error {
   }
 }
 
-const AWAY = { code: "UNREACHABLE", status: 0, detail: words.away, hint: words.awayHint };
+/** What a Problem is made of when the server cannot be reached. */
+export const AWAY = { code: "UNREACHABLE", status: 0, detail: words.away, hint: words.awayHint };
 
 /** Send a request and return its answer. Raises Problem, or AbortError if `signal` is aborted. */
 export async function call(method, path, { query, body, headers, signal } = {}) {

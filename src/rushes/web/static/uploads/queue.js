@@ -2,12 +2,12 @@
 //
 //     waiting -> checking -> sending -> done        the row turns into that of the job
 //                   |           |-> paused, failed  resume and retry lead back to waiting
-//                   `-> duplicate                   until somebody says: upload anyway
+//                   `-------`-> duplicate           until somebody says: upload anyway
 //     after a reload: waiting (the browser may read the file), asks (it may, if somebody clicks),
 //     lost (the file has to be chosen again)
 
 import { computed, effect, signal } from "../lib.js";
-import { get } from "../api.js";
+import { AWAY, get, Problem } from "../api.js";
 import { refresh } from "../store.js";
 import { forget, hold, remember, remembered } from "./memory.js";
 import { current } from "./settings.js";
@@ -126,16 +126,35 @@ function pump() {
 async function begin(id) {
   change(id, { state: "checking" });
   const { file } = held.get(id);
-  const sender = await import("./sender.js");
   const { metadata, place } = items.get(id).value;
-  const same = metadata.duplicate || place ? null : await sender.findSame(file).catch(() => null);
-  if (items.get(id)?.value.state !== "checking") return; // somebody paused or dropped it meanwhile
-  if (same) {
-    change(id, { state: "duplicate", same: { asset_id: same.asset_id, title: same.title } });
+  const sender = await import("./sender.js").catch(() => null);
+  if (!sender) {
+    change(id, { state: "failed", problem: new Problem(AWAY) });
     return pump();
   }
+  const isNew = !metadata.duplicate && !place;
+  const same = isNew && sender.isQuick(file) ? await sender.findSame(file).catch(() => null) : null;
+  if (items.get(id)?.value.state !== "checking") return; // somebody paused or dropped it meanwhile
+  if (same) return isThere(id, same);
   change(id, { state: "sending" });
   held.get(id).sender = sender.send(file, { metadata, place }, listener(id));
+  if (isNew && !sender.isQuick(file)) lookMeanwhile(id, sender);
+}
+
+/** A large film is looked for on its way: if it is there already, the rest of it stays. */
+async function lookMeanwhile(id, { findSame }) {
+  const isWanted = () => [...ACTIVE, "waiting", "paused"].includes(items.get(id)?.value.state) && !held.get(id).isSent;
+  const same = await findSame(held.get(id).file, isWanted).catch(() => null);
+  if (!same || !isWanted()) return;
+  held.get(id).sender.cancel();
+  isThere(id, same);
+}
+
+/** The same is in the library: whoever added it decides. */
+function isThere(id, { asset_id, title }) {
+  change(id, { state: "duplicate", same: { asset_id, title }, place: null, sent: 0, speed: 0 });
+  note(id);
+  pump();
 }
 
 /** What an upload tells. An upload that was dropped meanwhile is not there any more. */
@@ -148,6 +167,7 @@ function listener(id) {
       note(id);
     }),
     progress: ifThere((sent) => {
+      held.get(id).isSent = sent === items.get(id).value.size; // from now on what is found may be this one
       const now = performance.now();
       const seconds = (now - last.at) / 1000;
       if (seconds * 1000 < SPEED_MS) return;
@@ -161,9 +181,9 @@ function listener(id) {
       pump();
     }),
     refused: ifThere((problem) => {
-      const of = problem.code === "DUPLICATE_OF" && { asset_id: problem.told.asset_id, title: null };
-      change(id, of ? { state: "duplicate", same: of, place: null } : { state: "failed", problem, place: isGone(problem) ? null : items.get(id).value.place });
-      pump();
+      if (problem.code === "DUPLICATE_OF") return isThere(id, { asset_id: problem.told.asset_id, title: null });
+      change(id, { state: "failed", problem, place: isGone(problem) ? null : items.get(id).value.place });
+      return pump();
     }),
   };
 }

@@ -3,18 +3,25 @@
 import "../vendor/tus.min.js";
 import { get, me, Problem } from "../api.js";
 import { url } from "../root.js";
+import { sha256 } from "./sha256.js";
 
 const { tus } = window;
 const PART_BYTES = 50_000_000;
-const HASHED_BYTES = 256_000_000;
+const QUICK_BYTES = 64_000_000;
 const RETRY_MS = [0, 1000, 2000, 5000, 10_000, ...Array(60).fill(20_000)];
 
-/** The video that has the same content already; null: none, or it would take too long to find out. */
-export async function findSame(file) {
-  if (file.size > HASHED_BYTES || !globalThis.crypto?.subtle) return null;
+/** Whether it takes so little to find out what a file holds that sending it may wait. */
+export const isQuick = (file) => file.size <= QUICK_BYTES;
+
+/** The video that has the same content already; null: none, or `isWanted` said that nobody waits. */
+export async function findSame(file, isWanted) {
+  const digest = isQuick(file) && globalThis.crypto?.subtle ? await digestOf(file) : await sha256(file, isWanted);
+  return digest && ((await get("/videos", { sha256: digest })).items[0] ?? null);
+}
+
+async function digestOf(file) {
   const digest = await crypto.subtle.digest("SHA-256", await file.arrayBuffer());
-  const sha256 = [...new Uint8Array(digest)].map((byte) => byte.toString(16).padStart(2, "0")).join("");
-  return (await get("/videos", { sha256 })).items[0] ?? null;
+  return [...new Uint8Array(digest)].map((byte) => byte.toString(16).padStart(2, "0")).join("");
 }
 
 /**
@@ -42,7 +49,7 @@ export function send(file, { metadata, place }, told) {
     onError: (error) => told.refused(problemOf(error)),
   });
   upload.start();
-  return { stop: () => upload.abort(), cancel: () => upload.abort(true) };
+  return { stop: () => upload.abort(), cancel: () => upload.abort(true).catch(() => {}) };
 }
 
 /** Whether it may go better the next time: the server is away or busy, or has another offset. */
