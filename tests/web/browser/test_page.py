@@ -265,6 +265,13 @@ def test_keys_open_search_pages_and_the_list_of_keys(visit: Visit):
     expect(page.get_by_role("heading", name="Library", exact=True)).to_be_visible()
 
 
+def test_stray_percent_in_an_address_is_no_end(visit: Visit):
+    visit.expected = ("Failed to load resource",)
+    page = visit.open("/v/100%")
+
+    expect(page.get_by_role("link", name="Library").first).to_be_visible()
+
+
 def test_theme_is_kept(visit: Visit):
     page = visit.open("/")
     page.get_by_role("button", name="Theme").click()

@@ -27,7 +27,15 @@ export function match(pattern, path) {
   const names = [];
   const source = pattern.replace(/:(\w+)/g, (_, name) => (names.push(name), "([^/]+)"));
   const found = new RegExp(`^${source}/?$`).exec(path);
-  return found && Object.fromEntries(names.map((name, at) => [name, decodeURIComponent(found[at + 1])]));
+  return found && Object.fromEntries(names.map((name, at) => [name, decoded(found[at + 1])]));
+}
+
+function decoded(text) {
+  try {
+    return decodeURIComponent(text);
+  } catch {
+    return text; // a stray % in an address that somebody typed
+  }
 }
 
 /** A path that a link may lead to after a login: one of ours, whatever the address bar says. */
