@@ -287,6 +287,22 @@ def test_enter_opens_the_current_job_though_its_row_lost_the_focus(visit: Visit,
     assert page.url.endswith(f"/jobs/{job}")
 
 
+def test_key_opens_no_job_that_a_filter_took_away(visit: Visit, scene: Scene):
+    page = visit.open("/jobs?status=running")
+    _current(page)
+    page.get_by_role("navigation", name="Jobs by status").get_by_text("Failed").click()
+    expect(page.locator(f"[data-id='{scene.failed}']")).to_be_visible()
+    page.evaluate("document.activeElement.blur()")
+
+    page.keyboard.press("o")
+    page.keyboard.press("j")
+    current = page.locator(".windowed .row[aria-current=true]").get_attribute("data-id")
+    page.keyboard.press("o")
+
+    expect(page.locator(".jobhead h1")).to_be_visible()
+    assert page.url.endswith(f"/jobs/{current}")
+
+
 def test_enter_straight_after_a_move_opens_the_job_that_was_moved_to(visit: Visit, scene: Scene):
     page = visit.open("/jobs")
     _current(page)

@@ -192,7 +192,8 @@ function useListKeys(list, current, chosen, rowHeight) {
     if (event.target.closest?.(".joblist [role=row]") || event.target === document.body || event.target.id === "main") move(by);
     else scrollBy(0, by * height.current);
   };
-  const open = () => current.value && go(`/jobs/${current.value}`);
+  const chosenOne = () => (list.current.includes(current.value) ? current.value : null); // a filter may have taken it away
+  const open = () => chosenOne() && go(`/jobs/${chosenOne()}`);
   useKeys({
     j: [() => move(1), words.keys.next],
     k: [() => move(-1), words.keys.previous],
@@ -200,7 +201,7 @@ function useListKeys(list, current, chosen, rowHeight) {
     ArrowUp: [arrows(-1), words.keys.previous],
     o: [open, words.keys.open],
     Enter: [open], // the row's link opens itself; but a row that moved has lost the focus
-    x: [() => current.value && may("write") && (chosen.value = toggled(chosen.value, current.value)), words.keys.select],
+    x: [() => chosenOne() && may("write") && (chosen.value = toggled(chosen.value, chosenOne())), words.keys.select],
   });
 }
 
