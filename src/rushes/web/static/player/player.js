@@ -55,7 +55,7 @@ export class Player {
     element.volume = this.volume.value;
     element.muted = this.isMuted.value;
     this.#everyFrame();
-    this.#load();
+    this.#load().catch(() => this.#fail(words.unplayable));
     return () => {
       for (const [type, listener] of Object.entries(follow)) element.removeEventListener(type, listener);
       this.#hls?.destroy();
