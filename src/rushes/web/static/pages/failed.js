@@ -1,11 +1,10 @@
 // What failed, by cause: the sentence, how often, an example, and the next step for all of them.
 
 import { html, useEffect, useSignal } from "../lib.js";
-import { get, may, post } from "../api.js";
+import { get, may, post, search } from "../api.js";
 import { listen, onRenew } from "../live.js";
 import { recount } from "../store.js";
 import { capital, clock, count, plural, sentence } from "../format.js";
-import { search } from "../api.js";
 import { url } from "../root.js";
 import { CopyCommands, curl } from "../parts/copy.js";
 import { Empty } from "../parts/empty.js";

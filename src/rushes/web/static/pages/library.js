@@ -1,11 +1,10 @@
 // The library: every video as a frame; those in work develop while you look.
 
 import { html, useEffect, useMemo, useRef } from "../lib.js";
-import { may } from "../api.js";
+import { may, search } from "../api.js";
 import { setQuery } from "../router.js";
 import { Collection, counts, row } from "../store.js";
 import { count, day, plural, span } from "../format.js";
-import { search } from "../api.js";
 import { url } from "../root.js";
 import { Card } from "../parts/card.js";
 import { Empty } from "../parts/empty.js";

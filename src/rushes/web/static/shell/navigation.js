@@ -1,7 +1,7 @@
 // The side bar with its live counts; on small screens a bar at the bottom.
 
 import { html, useSignal } from "../lib.js";
-import { may, me } from "../api.js";
+import { may } from "../api.js";
 import { place } from "../router.js";
 import { counts } from "../store.js";
 import { bytes, count } from "../format.js";
