@@ -76,9 +76,6 @@ def serving(made: Path, playlists: dict[str, Iterator[str]]) -> Iterator[str]:
         thread.join()
 
 
-WAITS = "mediaError bufferStalledError"  # for what is not made yet
-
-
 def play(made: Path, playlists: dict[str, Iterator[str]]) -> dict[str, object]:
     """Play a set from beginning to end and return what the page saw."""
     with steady(), serving(made, playlists) as address, sync_playwright() as playwright:
@@ -110,7 +107,7 @@ def test_every_frame_is_shown_across_forced_switches(made):
     assert len(seen["levels"]) == made.grid.segments == 8
     assert sum(one != other for one, other in pairwise(seen["levels"])) >= 3
     assert seen["frames"] == made.grid.frames
-    assert seen["times"][0] == 0
+    assert seen["times"][0] < HALF_SECONDS.segment_s
     assert seen["times"] == sorted(seen["times"])
     assert abs(seen["duration"] - made.grid.duration) < 0.05
 
@@ -130,6 +127,6 @@ def test_film_that_is_still_encoded_plays_to_its_end(made):
 
     seen = play(made.folder, playlists)
 
-    assert {*seen["errors"]} <= {WAITS}
+    assert seen["errors"] == []
     assert seen["frames"] == made.grid.frames
-    assert seen["times"][0] == 0
+    assert seen["times"][0] < HALF_SECONDS.segment_s
