@@ -74,9 +74,3 @@ const NoSuchPage = () => html`
     <button class="btn primary" onClick=${() => go("/")}>${words.nothing.action}</button>
   <//>
 `;
-
-/** A page that nobody has made yet. */
-export const NotYet = ({ name }) => html`
-  <div class="page-head"><h1>${words.pages[name]}</h1></div>
-  <${Empty} title=${words.notYet.title} text=${words.notYet.text} command=${words.notYet.command} />
-`;

@@ -38,7 +38,6 @@ export default {
   next: "Next step",
   loading: "Loading",
   nothing: { title: "There is no such page", text: "The address may be wrong, or what was here is gone.", action: "Open the library" },
-  notYet: { title: "This page is being made", text: "Until it is here, the command line and the API have all of it.", command: "rushes --help" },
   broken: "This page could not be shown",
   keys: [
     ["/", "Search"], ["⌘K", "Search"], ["U", "Upload"], ["G L", "Library"], ["G J", "Jobs"], ["G F", "Failed"],
