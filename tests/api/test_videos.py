@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict, replace
+
 import pytest
 
+from rushes.media.source import Chapter
 from tests.api.house import Visitor
-from tests.library.studio import Studio
+from tests.library.studio import FILM, Studio
 
 
 @pytest.fixture
@@ -24,6 +27,17 @@ def test_video_is_shown_with_its_versions_and_decisions(admin: Visitor, film: st
     assert [one["quality"] for one in shown["versions"][0]["qualities"]] == ["480p", "360p"]
     assert admin.json("GET", f"/api/videos/{film}/qualities")["items"][0]["status"] == "completed"
     assert len(admin.json("GET", f"/api/videos/{film}/files")["items"]) == shown["files"]["count"]
+
+
+def test_chapters_of_the_file_are_shown(admin: Visitor, studio: Studio):
+    chapter = Chapter(start_ms=1_000, end_ms=5_000, title="Opening credits")
+    studio.source = replace(FILM, chapters=(chapter,))
+    film = studio.add(content=b"with chapters").asset_id
+    assert admin.json("GET", f"/api/videos/{film}")["chapters"] == []
+
+    studio.do("probe")
+
+    assert admin.json("GET", f"/api/videos/{film}")["chapters"] == [asdict(chapter)]
 
 
 def test_list_is_filtered_by_status_and_tag(admin: Visitor, studio: Studio, film: str):

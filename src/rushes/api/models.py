@@ -16,6 +16,7 @@ from rushes.domain.job import Status
 from rushes.domain.task import State
 from rushes.domain.waiting import Reason
 from rushes.domain.worker import Mode, Presence
+from rushes.media.source import Chapter
 
 T = TypeVar("T")
 
@@ -376,6 +377,7 @@ class VideoDetail(Video):
     percent: int | None
     purged_at: Time | None
     decisions: list[Decision]
+    chapters: list[Chapter] = []
     versions: list[Version]
     files: Files
 

@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import shutil
 import subprocess
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from pathlib import Path
 
 from PIL import Image, ImageDraw, ImageFont
@@ -29,7 +30,10 @@ FONT = FOLDER / "fonts" / "archivo-latin.woff2"
 
 @dataclass(frozen=True, slots=True)
 class Shot:
-    """A picture and the words on it: a tag, a line, a smaller one below, and a corner."""
+    """A picture and the words on it: a tag, a line, a smaller one below, and a corner.
+
+    `chapter` is the title of the one that begins with it.
+    """
 
     picture: str
     line: str = ""
@@ -37,6 +41,7 @@ class Shot:
     tag: str = ""
     colour: str = RED
     corner: str = ""
+    chapter: str = ""
 
 
 def film(target: Path, shots: Sequence[Shot], seconds: int) -> Path:
@@ -46,6 +51,9 @@ def film(target: Path, shots: Sequence[Shot], seconds: int) -> Path:
     for number, shot in enumerate(shots):
         draw(shot).save(target.with_name(f"{target.stem}-{number}.png"), compress_level=1)
     read = ["-framerate", f"1/{seconds}", "-i", target.with_name(f"{target.stem}-%d.png")]
+    chapters = target.with_suffix(".txt")
+    chapters.write_text("\n".join([";FFMETADATA1", *_chapters(shots, seconds)]))
+    read += ["-f", "ffmetadata", "-i", chapters]
     read += ["-f", "lavfi", "-i", "anullsrc=r=48000:cl=stereo", "-c:a", "aac", "-b:a", "64k"]
     read += ["-vf", f"fps={RATE},tpad=stop=-1:stop_mode=clone", "-t", str(seconds * len(shots))]
     write = ["-c:v", "libx264", "-preset", "veryfast", "-crf", "16"]
@@ -78,6 +86,13 @@ def draw(shot: Shot) -> Image.Image:
         middle = ((left + right) // 2, (top + bottom) // 2)
         pen.text(middle, shot.corner, font=_font(30, 700, 88), fill=PAPER, anchor="mm")
     return image
+
+
+def _chapters(shots: Sequence[Shot], seconds: int) -> Iterator[str]:
+    begins = [number for number, shot in enumerate(shots) if shot.chapter]
+    for begin, end in pairwise([*begins, len(shots)]):
+        yield "[CHAPTER]\nTIMEBASE=1/1"
+        yield f"START={begin * seconds}\nEND={end * seconds}\ntitle={shots[begin].chapter}"
 
 
 def _plate(pen: ImageDraw.ImageDraw, shot: Shot) -> None:

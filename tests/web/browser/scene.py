@@ -33,9 +33,22 @@ PATIENCE_S = 600
 FAR_ENOUGH = 45.0
 FIRST = 10  # of all priorities
 COUNCIL = (
-    Shot("council", "CITY HALL, ROOM 2", "Session of 14 November", corner="LIVE 13:48"),
+    Shot(
+        "council",
+        "CITY HALL, ROOM 2",
+        "Session of 14 November",
+        corner="LIVE 13:48",
+        chapter="Arrival",
+    ),
     Shot("harbour", "HARBOUR TRAM", "11 stops · 7.4 km · opens 2029", "LINE T4", TEAL),
-    Shot("council", "THE VOTE IS NEAR", "Line T4 to the harbour", "BREAKING", corner="LIVE 13:52"),
+    Shot(
+        "council",
+        "THE VOTE IS NEAR",
+        "Line T4 to the harbour",
+        "BREAKING",
+        corner="LIVE 13:52",
+        chapter="The vote",
+    ),
     Shot("parliament", "38 MEMBERS PRESENT", "Room 2 · example.org/live", "CITY HALL", BLUE),
     Shot("council", "MAYOR LENA OSEI", "“It is time to decide”", "BREAKING", corner="LIVE 13:58"),
     Shot("harbour", "LINE T4", "Harbour, Old Town, University", "THE ROUTE", TEAL),
@@ -47,14 +60,26 @@ COUNCIL = (
         corner="LIVE 14:02",
     ),
     Shot("council", "MAYOR LENA OSEI", "“Work begins in spring”", "BREAKING", corner="LIVE 14:03"),
-    Shot("parliament", "BUDGET: 41 MILLION", "Finance director · example.org/live", "BUDGET", BLUE),
+    Shot(
+        "parliament",
+        "BUDGET: 41 MILLION",
+        "Finance director · example.org/live",
+        "BUDGET",
+        BLUE,
+        chapter="Budget",
+    ),
     Shot("election"),
     Shot(
         "council", "CIVIC UNION", "“A bad day for the coast road”", "REACTION", corner="LIVE 14:06"
     ),
     Shot("street", "OLD TOWN RESIDENTS", "Call 0800 555 010 · example.org/tram", "LIVE", AMBER),
     Shot(
-        "council", "QUESTIONS FROM THE PRESS", "@citydesk: Who pays?", "LIVE", corner="LIVE 14:09"
+        "council",
+        "QUESTIONS FROM THE PRESS",
+        "@citydesk: Who pays?",
+        "LIVE",
+        corner="LIVE 14:09",
+        chapter="Questions",
     ),
     Shot(
         "council",
@@ -74,7 +99,12 @@ COUNCIL = (
     Shot("parliament", "NEXT: THE TIMETABLE", "Every 6 minutes by day", "CITY HALL", BLUE),
     Shot("election"),
     Shot(
-        "council", "STATEMENTS OUTSIDE", "Harbour List: “A good day”", "LIVE", corner="LIVE 14:21"
+        "council",
+        "STATEMENTS OUTSIDE",
+        "Harbour List: “A good day”",
+        "LIVE",
+        corner="LIVE 14:21",
+        chapter="Statements outside",
     ),
     Shot("street", "SHOPS STAY OPEN", "#vote2026 · example.org/live", "OLD TOWN", AMBER),
     Shot("council", "WORK BEGINS IN SPRING", "First rails in April", "LIVE", corner="LIVE 14:26"),

@@ -13,6 +13,18 @@ from tests.waiting import until
 from tests.web.browser.site import Site
 
 SECONDS, TURN_S, BACK_S = 6, 1.6, 3.2
+CHAPTERS = f""";FFMETADATA1
+[CHAPTER]
+TIMEBASE=1/1000
+START=0
+END={TURN_S * 1000:.0f}
+title=Rain
+[CHAPTER]
+TIMEBASE=1/1000
+START={TURN_S * 1000:.0f}
+END={SECONDS}000
+title=The vote
+"""
 SCENE = Scene(end_ms=60_000, dark="#0b1f3a", light="#27527d")
 PAYLOADS = (
     "<script>alert(1)</script>",
@@ -53,7 +65,7 @@ def _hostile_lines() -> list[indexing.Line]:
 
 
 def film(folder: Path, seconds: int = SECONDS, size: str = "640:360") -> Path:
-    """Make one of two pictures with words, of which the second is shown for a while."""
+    """Make two chapters and two pictures with words, of which the second is shown for a while."""
     first = Line(text="Rain over the harbour", start_ms=0, end_ms=0, y=300, size=60)
     second = Line(text="Council votes today @reuters", start_ms=0, end_ms=0, y=560, size=60)
     for name, lines in (("a", (first,)), ("b", (first, second))):
@@ -63,6 +75,8 @@ def film(folder: Path, seconds: int = SECONDS, size: str = "640:360") -> Path:
         f"-loop 1 -framerate 25 -t {length:g} -i {folder / name}.png"
         for name, length in (("a", TURN_S), ("b", BACK_S - TURN_S), ("a", seconds - BACK_S))
     )
-    joined = f"-filter_complex concat=n=3,scale={size} -g 50"
-    lavfi(f"{stills} {beeps(seconds)} {joined} {X264} {AAC} -shortest", target)
+    (folder / "chapters.txt").write_text(CHAPTERS)
+    chapters = f"-f ffmetadata -i {folder / 'chapters.txt'}"
+    joined = f"-filter_complex concat=n=3,scale={size} -map_chapters 3 -g 50"
+    lavfi(f"{stills} {chapters} {beeps(seconds)} {joined} {X264} {AAC} -shortest", target)
     return target

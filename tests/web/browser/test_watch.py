@@ -72,6 +72,17 @@ def test_word_on_screen_is_found_and_enter_is_at_its_moment(visit: Visit, shelf:
     expect(page.locator(".heat .hit").first).to_be_attached()
 
 
+def test_chapters_of_the_file_stand_over_the_film_and_lead_there(visit: Visit, shelf: Shelf):
+    page = visit.open(f"/v/{shelf.council}")
+    until_so(page, SHOWN)
+    chapters = page.get_by_role("list", name="Chapters").get_by_role("listitem")
+    expect(chapters).to_have_text(["Rain", "The vote"])
+
+    chapters.get_by_role("button", name="The vote").click()
+
+    until_so(page, f"Math.abs({NOW} - {TURN_S}) < {EXACT_S}")
+
+
 def test_clip_is_made_without_a_mouse(visit: Visit, shelf: Shelf):
     """R12: mark with I and O, move by a frame, hear where a fast one begins, make it, take it."""
     page = visit.open(f"/v/{shelf.council}")

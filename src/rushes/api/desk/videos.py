@@ -222,6 +222,7 @@ class Videos:
             purged_at=models.moment(edit.purged_at(self.library, asset)) if gone else None,
             work=work,
             decisions=source["decisions"] if source else [],
+            chapters=source["chapters"] if source else [],
             versions=[
                 _version(tx, asset.id, row) for row in tx.rows("versions", asset_id=asset.id)
             ],

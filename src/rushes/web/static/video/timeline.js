@@ -9,6 +9,7 @@ import { PlayHead, Ruler } from "./ruler.js";
 import words from "../words/video.js";
 
 const BINS = 180;
+const MOST_CHAPTERS = 40; // more are too narrow for a word; the search finds them all
 
 export function Timeline({ video, player, clip, question }) {
   const heat = useHeat(video, question);
@@ -20,6 +21,7 @@ export function Timeline({ video, player, clip, question }) {
   };
   return html`
     <div class="timeline" dir="ltr">
+      <${Chapters} video=${video} player=${player} />
       <div class="track" ref=${track} onPointerDown=${seek} onPointerMove=${seek}>
         <${HeatMap} className="heat" heat=${heat.value} label=${words.heat(duration(video.duration_ms), question && heat.value?.hits?.filter(Boolean).length)} />
         <${Ruler} from=${0} to=${video.duration_ms} />
@@ -28,6 +30,21 @@ export function Timeline({ video, player, clip, question }) {
       </div>
       ${clip && html`<${ClipLane} clip=${clip} video=${video} player=${player} />`}
     </div>
+  `;
+}
+
+/** Where each chapter begins, over the line of time; a click leads there. */
+function Chapters({ video, player }) {
+  const { chapters = [], duration_ms: end } = video;
+  if (!chapters.length || chapters.length > MOST_CHAPTERS) return null;
+  const lasts = (one, at) => Math.max(0, (chapters[at + 1]?.start_ms ?? end) - one.start_ms);
+  return html`
+    <ol class="chapters" aria-label=${words.chapters}>
+      ${chapters[0].start_ms > 0 && html`<li class="before" aria-hidden="true" style=${{ "--w": chapters[0].start_ms }}></li>`}
+      ${chapters.map((one, at) => html`
+        <li style=${{ "--w": lasts(one, at) }}><button title=${one.title} onClick=${() => player.seek(one.start_ms / 1000)}>${one.title}</button></li>
+      `)}
+    </ol>
   `;
 }
 

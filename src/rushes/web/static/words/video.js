@@ -40,6 +40,7 @@ export default {
   notRead: "The text of this film was not read. Make it anew with its text under Qualities.",
   textComes: (left) => `The text is being read${left ? `, ${left}` : ""}. It appears here by itself.`,
   screenTrack: "Text on screen",
+  chapters: "Chapters",
   heat: (length, hits) => `Density of on-screen text over ${length}${hits ? `; ${hits} places answer the search` : ""}`,
 
   about: "About this video",
