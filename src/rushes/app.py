@@ -22,7 +22,7 @@ from rushes.engine import recovery
 from rushes.engine.engine import Engine, Limits
 from rushes.engine.loops import Loop, Maintenance
 from rushes.engine.notify import Notifier, open_notifier
-from rushes.engine.presence import Introduction, free_name, register
+from rushes.engine.presence import Introduction, register, register_beside
 from rushes.errors import Unavailable
 from rushes.library import collect, indexing, layout, machine, uploads
 from rushes.library.library import Library
@@ -104,8 +104,8 @@ def run_worker(
     handed back at once. Returns why it had to stop, if it was not asked to.
     """
     settings = app.settings
-    name = name or free_name(app.engine, settings.worker_name)
-    owner = register(app.engine, _introduction(app, name))
+    come = register if name else register_beside
+    owner = come(app.engine, _introduction(app, name or settings.worker_name))
     worker = Worker(
         LocalSession(app.engine, owner, app.library.storage, app.library.reserve_bytes),
         app.stages,

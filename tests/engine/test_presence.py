@@ -10,7 +10,7 @@ import pytest
 
 from rushes.domain.worker import Mode, Usage, Worker
 from rushes.engine import operator
-from rushes.engine.presence import Introduction, free_name, leave, present, register
+from rushes.engine.presence import Introduction, leave, present, register, register_beside
 from rushes.engine.recovery import mark_offline
 from rushes.errors import Conflict, Invalid, NotFound
 from rushes.store import workers
@@ -202,7 +202,10 @@ def test_name_of_a_live_worker_is_not_given_twice(world: World):
         register(world.engine, replace(ANN, name=name))
     register(world.engine, replace(ANN, name="gone"), now=world.now)
 
-    names = [free_name(world.engine, name) for name in ("box", "gone", "other")]
+    names = [
+        register_beside(world.engine, replace(ANN, name=name)).partition("#")[0]
+        for name in ("box", "gone", "other")
+    ]
 
     assert names == ["box-3", "gone", "other"]
 

@@ -16,7 +16,7 @@ from rushes.engine import complete, operator, recovery
 from rushes.engine.claim import take
 from rushes.engine.journal import Journal
 from rushes.engine.operator import set_priority
-from rushes.engine.presence import present
+from rushes.engine.presence import Introduction, present, register_beside
 from rushes.engine.recovery import mark_offline
 from rushes.errors import ActiveJobExists, Conflict
 from rushes.store import database
@@ -55,6 +55,17 @@ def test_rivals_never_claim_the_same_task(world: World):
 
     claimed = [task_id for haul in hauls for task_id in haul]
     assert len(claimed) == len(set(claimed)) == 60
+
+
+def test_workers_that_start_together_do_not_take_each_others_names(world: World):
+    who = Introduction(name="box", lanes={"default": 1}, kinds=frozenset({"noop"}))
+
+    owners = at_once(*([lambda: register_beside(world.engine, who)] * 8))
+
+    names = {str(owner).partition("#")[0] for owner in owners}
+    assert names == {"box", *(f"box-{n}" for n in range(2, 9))}
+    for owner in owners:
+        present(world.engine, str(owner))
 
 
 @on_postgres

@@ -9,8 +9,8 @@ from __future__ import annotations
 
 import json
 import secrets
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 
 from rushes.domain.event import EventType
 from rushes.domain.graph import MAX_NAME, check_json, check_text
@@ -24,6 +24,7 @@ from rushes.store.database import Transaction
 from rushes.store.ids import new_id
 
 MAX_JSON_BYTES = 10_240
+MAX_NAMESAKES = 1_000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -42,27 +43,40 @@ class Introduction:
 
 def register(engine: Engine, worker: Introduction, *, now: int | None = None) -> str:
     """Note that a worker has started. Returns its owner string, which every call carries."""
+    return _register(engine, worker, [worker.name], live_ms=None, now=now)
+
+
+def register_beside(engine: Engine, worker: Introduction, *, now: int | None = None) -> str:
+    """The same under the first of `name`, `name-2`, … that no live worker has.
+
+    In one step: of two that start at the same moment, neither takes the name of the other.
+    """
+    names = (worker.name if n == 1 else f"{worker.name}-{n}" for n in range(1, MAX_NAMESAKES + 1))
+    return _register(engine, worker, list(names), live_ms=millis(engine.limits.late_after), now=now)
+
+
+def _register(
+    engine: Engine,
+    worker: Introduction,
+    names: Sequence[str],
+    *,
+    live_ms: int | None,
+    now: int | None,
+) -> str:
     _check(worker)
-    owner = f"{worker.name}#{secrets.token_hex(4)}"
+    token = secrets.token_hex(4)
 
     def work(tx: Transaction) -> str:
-        tx.rows("register", **_row(worker, owner))
-        journal = Journal()
-        journal.add(EventType.WORKER_STARTED, worker=worker.name, owner=owner)
-        journal.write(tx)
-        return owner
+        for name in names:
+            owner = f"{name}#{token}"
+            if tx.rows("register", live_ms=live_ms, **_row(replace(worker, name=name), owner)):
+                journal = Journal()
+                journal.add(EventType.WORKER_STARTED, worker=name, owner=owner)
+                journal.write(tx)
+                return owner
+        raise Conflict(f"{len(names)} workers have names such as {worker.name!r} already")
 
     return engine.db.transact(work, now=now)
-
-
-def free_name(engine: Engine, wanted: str) -> str:
-    """Return `wanted`, or `wanted-2`, … : the first name that no live worker has."""
-    late_ms = millis(engine.limits.late_after)
-    taken = {
-        row["name"] for row in engine.db.read(lambda tx: tx.rows("live_names", late_ms=late_ms))
-    }
-    names = [wanted, *(f"{wanted}-{number}" for number in range(2, len(taken) + 2))]
-    return next(name for name in names if name not in taken)
 
 
 def present(

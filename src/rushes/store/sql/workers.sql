@@ -6,7 +6,8 @@ workers.capabilities, workers.kinds, workers.metadata, workers.started_at, worke
 workers.tasks_done, workers.tasks_failed, workers.cpu_percent, workers.memory_percent
 
 -- name: register
--- A new worker, or a new start of a known one. What an operator disabled stays disabled.
+-- A new worker, or a new start of a known one. What an operator disabled stays disabled. With :live_ms
+-- no row comes back if a worker of that name was heard of since.
 INSERT INTO workers (id, name, owner, type, mode, hostname, version, lanes, offers, capabilities, kinds, metadata,
                      registered_at, started_at, last_heartbeat)
 VALUES (:id, :name, :owner, :type, 'active', :hostname, :version, :lanes, :offers, :capabilities, :kinds, :metadata,
@@ -17,10 +18,8 @@ VALUES (:id, :name, :owner, :type, 'active', :hostname, :version, :lanes, :offer
        lanes = excluded.lanes, offers = excluded.offers, capabilities = excluded.capabilities, kinds = excluded.kinds,
        metadata = excluded.metadata, started_at = {now}, last_heartbeat = {now}, offline_at = NULL,
        cpu_percent = NULL, memory_percent = NULL
+ WHERE CAST(:live_ms AS bigint) IS NULL OR workers.mode = 'stopped' OR workers.last_heartbeat <= {now} - :live_ms
 RETURNING id, mode
-
--- name: live_names
-SELECT name FROM workers WHERE mode <> 'stopped' AND last_heartbeat > {now} - :late_ms
 
 -- name: heartbeat
 -- Presence. No row back: another process has taken the worker's name, or it was deleted.
