@@ -21,11 +21,22 @@ from rushes.engine.recovery import mark_offline
 from rushes.errors import ActiveJobExists, Conflict
 from rushes.store import database
 from rushes.store.database import Transaction
-from tests.world import World, interrupted
+from tests.waiting import until
+from tests.world import World, interrupted, sql
 
 on_postgres = pytest.mark.parametrize(
     "db", [pytest.param("postgres", marks=pytest.mark.postgres)], indirect=True
 )
+
+WRITTEN_BY_ONE_THAT_WAITS = """
+SELECT CAST(held.relation AS regclass)::text AS name
+  FROM pg_locks AS waiting
+  JOIN pg_locks AS held USING (pid)
+ WHERE NOT waiting.granted
+   AND waiting.locktype = 'transactionid'
+   AND held.mode = 'RowExclusiveLock'
+   AND held.database = (SELECT oid FROM pg_database WHERE datname = current_database())
+"""
 
 
 def at_once(*actions: Callable[[], object]) -> list[object]:
@@ -86,6 +97,33 @@ def test_rival_passes_a_task_that_is_being_claimed_and_takes_the_next(world: Wor
         claims = world.claim(first)
 
     assert [claim.job_id for claim in (*claims, *passed)] == jobs
+
+
+@on_postgres
+def test_exchange_that_waits_for_another_of_its_worker_has_only_its_commit_before_it(world: World):
+    """So several exchanges of one worker hardly ever wait for each other."""
+    world.submit(), world.submit()
+    owner = world.worker()
+    [claim] = world.claim(owner)
+    written: set[str] = set()
+
+    def look() -> bool:
+        written.update(row["name"] for row in sql(world.db, WRITTEN_BY_ONE_THAT_WAITS))
+        return bool(written)
+
+    with ThreadPoolExecutor(1) as pool, world.db.connect() as rival, rival.transaction():  # type: ignore[attr-defined]
+        rival.execute("UPDATE workers SET tasks_done = tasks_done")
+        answer = pool.submit(
+            complete.exchange,
+            world.engine,
+            owner,
+            [Done(claim.id, claim.epoch, "1")],
+            {"default": 1},
+        )
+        until(look)
+
+    assert written >= {"tasks", "attempts", "jobs", "events", "workers"}
+    assert len(answer.result().claims) == 1
 
 
 @pytest.mark.parametrize("next_owner", ["quick", "slow"])

@@ -20,6 +20,7 @@ def claim(
     def work(tx: Transaction) -> list[Claim]:
         journal = Journal()
         claims = take(tx, engine, owner, want, journal)
+        start(tx, claims, journal)
         journal.write(tx)
         failpoints.hit("claim.before_commit")
         return claims
@@ -33,7 +34,10 @@ def claim(
 def take(
     tx: Transaction, engine: Engine, owner: str, want: Mapping[str, int], journal: Journal
 ) -> list[Claim]:
-    """The same inside a transaction that does more, such as completing the work before."""
+    """The same inside a transaction that does more, such as completing the work before.
+
+    The jobs of the claims are left to `start`.
+    """
     rows: list[Row] = []
     for lane, n in want.items():
         if n > 0:
@@ -47,8 +51,14 @@ def take(
             )
     if rows:
         journal.moved(Move.CLAIM, rows, worker=owner)
-        _start_jobs(tx, rows, journal)
     return [_claim(row) for row in sorted(rows, key=lambda row: (row["due_at"], row["id"]))]
+
+
+def start(tx: Transaction, claims: Iterable[Claim], journal: Journal) -> None:
+    """Start those jobs of these claims that were queued until now."""
+    jobs = sorted({claim.job_id for claim in claims})
+    for row in tx.rows("start_jobs", jobs=[{"id": job_id} for job_id in jobs]) if jobs else ():
+        journal.add(EventType.JOB_STARTED, row["id"])
 
 
 def timing(engine: Engine) -> dict[str, object]:
@@ -57,12 +67,6 @@ def timing(engine: Engine) -> dict[str, object]:
         "grace_ms": millis(engine.limits.gpu_grace),
         "late_ms": millis(engine.limits.late_after),
     }
-
-
-def _start_jobs(tx: Transaction, rows: Iterable[Row], journal: Journal) -> None:
-    jobs = sorted({row["job_id"] for row in rows})
-    for row in tx.rows("start_jobs", jobs=[{"id": job_id} for job_id in jobs]):
-        journal.add(EventType.JOB_STARTED, row["id"])
 
 
 def _claim(row: Row) -> Claim:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import asdict, replace
+from dataclasses import asdict, dataclass, replace
 
 from rushes.domain.failure import MESSAGE_LIMIT, Failure, clean, failure
 from rushes.domain.kind import Kind
@@ -16,7 +16,7 @@ from rushes.domain.outcome import Beat, Done, Exchange, Failed, HandedBack, Outc
 from rushes.domain.retry import LIGHT, jittered, may_retry
 from rushes.domain.task import Claim, Move, State
 from rushes.engine.advance import Rejected, Tallies, close, feed, follow
-from rushes.engine.claim import take
+from rushes.engine.claim import start, take
 from rushes.engine.engine import Engine, Finished, millis
 from rushes.engine.journal import Journal, record_attempts
 from rushes.errors import Invalid, NotFound
@@ -34,6 +34,16 @@ ENDS = {
 
 DEMOTED = "OutputInvalid"
 """The type of the error that a completion becomes whose result cannot be accepted."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Ended:
+    """What the outcomes of one exchange came to."""
+
+    refused: frozenset[int]
+    tallies: Tallies
+    done: int
+    failed: int
 
 
 def exchange(
@@ -125,20 +135,26 @@ def _exchange(
     outcomes: Sequence[Outcome],
     want: Mapping[str, int],
 ) -> Exchange:
+    """Rows that other exchanges write too, of jobs and of the worker, come last: whoever wants
+    one that is taken waits for a commit, and for little else.
+    """
     journal = Journal()
-    refused, tallies = _end(tx, engine, owner, outcomes, journal)
+    ended = _end(tx, engine, owner, outcomes, journal)
     claims = take(tx, engine, owner, want, journal)
-    close(tx, tallies, journal)
+    close(tx, ended.tallies, journal)
+    start(tx, claims, journal)
     journal.write(tx)
+    if ended.done or ended.failed:
+        tx.run("count_work", owner=owner, done=ended.done, failed=ended.failed)
     if outcomes:
         failpoints.hit("complete.before_commit")
-    return Exchange(refused=refused, claims=claims)
+    return Exchange(refused=ended.refused, claims=claims)
 
 
 def _end(
     tx: Transaction, engine: Engine, owner: str, outcomes: Sequence[Outcome], journal: Journal
-) -> tuple[frozenset[int], Tallies]:
-    """End the attempts of `outcomes`. Returns those refused, and what became final."""
+) -> Ended:
+    """End the attempts of `outcomes`."""
     outcomes = sorted(outcomes, key=lambda outcome: outcome.id)
     done = [outcome for outcome in outcomes if isinstance(outcome, Done)]
     failed = [outcome for outcome in outcomes if isinstance(outcome, Failed)]
@@ -148,11 +164,14 @@ def _end(
     back = _hand_back(tx, owner, [o for o in outcomes if isinstance(o, HandedBack)], journal)
 
     tallies = follow(tx, engine, [*finished, *broken], journal)
-    if finished or broken:
-        tx.run("count_work", owner=owner, done=len(finished), failed=len(broken))
     accepted = {row["id"] for rows in (finished, broken, retried, back) for row in rows}
     unknown = [outcome for outcome in outcomes if outcome.id not in accepted]
-    return _refused(tx, owner, unknown) if unknown else frozenset(), tallies
+    return Ended(
+        refused=_refused(tx, owner, unknown) if unknown else frozenset(),
+        tallies=tallies,
+        done=len(finished),
+        failed=len(broken),
+    )
 
 
 def _complete(
