@@ -111,7 +111,7 @@ def run_worker(
         app.stages,
         settings.lanes(),
         timing=_timing(settings, embedded=app.db.dialect == "sqlite"),
-        exchanges=2 if app.db.dialect == "postgres" else 1,
+        exchanges=3 if app.db.dialect == "postgres" else 1,
     )
     app.notifier.listen(worker.hint)
     stop = worker.drain if until is None else partial(_stop_now, worker)
