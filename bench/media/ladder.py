@@ -45,15 +45,9 @@ def _one_by_one(path: Path, ladder: tuple[Rung, ...], grid: Grid, folder: Path) 
             *("nice", "-n", "10", ffmpeg.find().path, "-v", "error", "-nostdin"),
             *("-i", str(path), "-map", "0:v:0"),
             *("-vf", f"scale={rung.width}:{rung.height},setsar=1,format=yuv420p"),
-            *_as_people_do(X264().options(rung, grid)),
+            *X264().options(rung, grid),  # alone, it needs all the threads that it likes
             *("-f", "hls", "-hls_time", "6", "-hls_playlist_type", "vod"),
             *("-hls_segment_type", "fmp4", "-hls_fmp4_init_filename", f"{rung.name}.mp4"),
             *("-hls_segment_filename", f"{rung.name}-%05d.m4s", f"{rung.name}.m3u8"),
         ]
         subprocess.run(command, cwd=folder, check=True)
-
-
-def _as_people_do(options: list[str]) -> list[str]:
-    """Leave the number of threads to x264: alone, it needs them all."""
-    at = options.index("-threads:v")
-    return options[:at] + options[at + 2 :]

@@ -7,7 +7,7 @@ from itertools import pairwise
 from pathlib import Path
 
 from rushes.media import ffmpeg
-from rushes.media.encoders import X264
+from rushes.media.encoders import X264, threads
 from rushes.media.ladder import Rung
 from rushes.media.plan import Grid
 
@@ -40,8 +40,7 @@ class Command:
 
     def _encoder(self, rung: Rung) -> list[str]:
         options = X264().options(rung, self.grid)
-        at = options.index("-threads:v")
-        return options[:at] + options[at + 2 :] if self.as_x264_likes else options
+        return options if self.as_x264_likes else [*options, *threads(rung)]
 
 
 def _graph(ordered: list[Rung]) -> str:

@@ -231,6 +231,22 @@ def test_one_quality_can_be_made_alone(folder):
     assert [one.number for one in alone.segments] == [one.number for one in joint[1].segments]
 
 
+def test_first_chunk_gets_more_threads_and_the_same_init(folder, watch):
+    """Somebody waits for it; a player must still go on to the next."""
+    path, source = look_at(clip("fps30"), folder)
+    made = plan(source, SHORT)
+    tools = Tools(watch=watch)
+
+    first, second = (
+        hls.encode_chunk(path, _piece(source, made, number), folder=folder, tools=tools).renditions
+        for number in (0, 1)
+    )
+
+    commands = [output.command for output in watch.outputs]
+    assert [command[command.index("-threads:v") + 1] for command in commands] == ["2", "1"]
+    assert [one.init_sha256 for one in first] == [one.init_sha256 for one in second]
+
+
 class Picky(X264):
     """Cannot encode the first rung."""
 

@@ -22,7 +22,7 @@ from rushes.errors import Retryable, StageError
 from rushes.media import ffmpeg, filters
 from rushes.media.cascade import cascade
 from rushes.media.check import check_chunk
-from rushes.media.encoders import USUAL, Tools
+from rushes.media.encoders import USUAL, Tools, threads
 from rushes.media.ladder import Rung
 from rushes.media.mp4.box import invalid, open_made
 from rushes.media.mp4.fragment import parse_fragment, read_fragments, read_init, shift_fragment
@@ -50,6 +50,11 @@ class Piece:
     grid: Grid
     chunk: Chunk
     rungs: tuple[Rung, ...]
+
+    @property
+    def is_urgent(self) -> bool:
+        """Whether somebody may wait for it: the beginning of the film."""
+        return self.chunk.index == 0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -158,7 +163,7 @@ def _encode_from(
             folder=place,
             reads=[path],
             duration_ms=int(duration * 1000),
-            limits=limits(duration, urgent=piece.chunk.index == 0),
+            limits=limits(duration, urgent=piece.is_urgent),
             watch=tools.watch,
             ffmpeg=tools.ffmpeg,
         )
@@ -178,6 +183,7 @@ def _arguments(path: Path, piece: Piece, preroll: int, tools: Tools) -> list[str
             *("-map", f"[{rung.name}]", "-fps_mode", "passthrough"),
             *("-enc_time_base", filters.ratio(1 / piece.grid.fps)),
             *tools.encoder.options(rung, piece.grid),
+            *threads(rung, urgent=piece.is_urgent),
             *("-video_track_timescale", str(piece.grid.timescale)),
             *(*MP4, f"{rung.name}.mp4"),
         ]
