@@ -9,7 +9,7 @@ from threading import Barrier
 
 import pytest
 
-from rushes.domain.graph import Step
+from rushes.domain.graph import JobRequest, Step
 from rushes.domain.outcome import Done
 from rushes.domain.task import Claim
 from rushes.engine import complete, operator, recovery
@@ -18,6 +18,7 @@ from rushes.engine.journal import Journal
 from rushes.engine.operator import set_priority
 from rushes.engine.presence import Introduction, present, register_beside
 from rushes.engine.recovery import mark_offline
+from rushes.engine.submit import submit_many
 from rushes.errors import ActiveJobExists, Conflict
 from rushes.store import database
 from rushes.store.database import Transaction
@@ -124,6 +125,29 @@ def test_exchange_that_waits_for_another_of_its_worker_has_only_its_commit_befor
 
     assert written >= {"tasks", "attempts", "jobs", "events", "workers"}
     assert len(answer.result().claims) == 1
+
+
+@on_postgres
+def test_jobs_are_started_in_the_order_in_which_all_lock_them(world: World):
+    """001-009: two claims that start the same jobs wait for each other, and never in a circle."""
+    request = JobRequest(kind="test", steps={"noop": Step()})
+    submitted = submit_many(world.engine, [request] * 500, now=world.now)
+    first, *others = sorted(job.job_id for job in submitted)
+    sql(world.db, "ANALYZE jobs")  # for the plan that a table of some size gets
+    owner = world.worker()
+
+    def unlocked() -> list[str]:
+        free = "SELECT CAST(id AS text) AS id FROM jobs ORDER BY id FOR UPDATE SKIP LOCKED"
+        return [row["id"] for row in sql(world.db, free)]
+
+    with ThreadPoolExecutor(1) as pool, world.db.connect() as rival, rival.transaction():  # type: ignore[attr-defined]
+        rival.execute("SELECT 1 FROM jobs WHERE id = %s FOR UPDATE", [first])
+        claims = pool.submit(world.claim, owner, 20)
+        until(lambda: sql(world.db, WRITTEN_BY_ONE_THAT_WAITS))
+        free = unlocked()
+
+    assert free == others
+    assert len(claims.result()) == 20
 
 
 @pytest.mark.parametrize("next_owner", ["quick", "slow"])

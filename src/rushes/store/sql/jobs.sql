@@ -41,11 +41,12 @@ SELECT job_id, request_hash FROM idempotency_keys WHERE owner = :owner AND key =
 -- name: start_jobs
 -- QUEUED -> RUNNING at the first claim. A queued job is told by its times, as in `close_jobs`.
 UPDATE jobs
-   SET status = 'running', started_at = coalesce(started_at, {now}), updated_at = {now}
- WHERE id IN (SELECT id FROM {rows:jobs(id uuid)} AS j)
-   AND started_at IS NULL
-   AND finished_at IS NULL
-RETURNING id
+   SET status = 'running', started_at = {now}, updated_at = {now}
+  FROM {rows:jobs(id uuid)} AS j
+ WHERE jobs.id = j.id
+   AND jobs.started_at IS NULL
+   AND jobs.finished_at IS NULL
+RETURNING jobs.id
 
 -- name: close_jobs
 -- Count off tasks that became final, and end the job with the last one. A job cannot be

@@ -1,7 +1,7 @@
 -- Statements on `tasks` and `edges`. Every change of state names the state it comes from;
 -- a row that does not come back means that the caller lost a race. A batch is one JSON
 -- parameter, sorted by id: locks are taken in ascending order, tasks before jobs, so that two
--- batches never wait for each other.
+-- batches never wait for each other. It is joined: the rows of an IN come in any order.
 
 -- fragment: refusal
 -- Why worker `w` may not take a ready task; NULL when it may. The claim and the answer to
@@ -372,9 +372,14 @@ RETURNING tasks.id, tasks.job_id, tasks.lease_epoch AS epoch, tasks.lane, tasks.
 -- requeue the task still fans out.
 UPDATE tasks
    SET state = 'skipped', skip_reason = 'upstream_failed', finished_at = {now}
- WHERE id IN (SELECT child_id FROM edges WHERE parent_id IN (SELECT id FROM {ids:parents} AS p))
-   AND state = 'new'
-RETURNING id, job_id, lease_epoch AS epoch, step, item, state, optional, has_children, skip_reason
+  FROM (SELECT DISTINCT child_id
+          FROM {ids:parents} AS p
+          JOIN edges ON edges.parent_id = p.id
+         ORDER BY child_id) AS c
+ WHERE tasks.id = c.child_id
+   AND tasks.state = 'new'
+RETURNING tasks.id, tasks.job_id, tasks.lease_epoch AS epoch, tasks.step, tasks.item, tasks.state, tasks.optional,
+          tasks.has_children, tasks.skip_reason
 
 -- name: skip
 -- NEW -> SKIPPED: there is nothing to do.
@@ -400,13 +405,14 @@ SELECT id, job_id, each
 -- NEW -> READY for tasks whose parents are out of the way and whose time has come. They are
 -- found by id: `< 1` keeps PostgreSQL from joining the batch with all of the index tasks_later.
 UPDATE tasks
-   SET state = 'ready', ready_at = {now}, due_at = coalesce(due_at, {now} + wait_ms)
- WHERE id IN (SELECT id FROM {ids:tasks} AS t)
-   AND state = 'new'
-   AND open_parents < 1
-   AND each IS NULL
-   AND run_at <= {now}
-RETURNING id, job_id, lease_epoch AS epoch, lane
+   SET state = 'ready', ready_at = {now}, due_at = coalesce(tasks.due_at, {now} + tasks.wait_ms)
+  FROM {ids:tasks} AS t
+ WHERE tasks.id = t.id
+   AND tasks.state = 'new'
+   AND tasks.open_parents < 1
+   AND tasks.each IS NULL
+   AND tasks.run_at <= {now}
+RETURNING tasks.id, tasks.job_id, tasks.lease_epoch AS epoch, tasks.lane
 
 -- name: next_due
 SELECT min(run_at) AS at FROM tasks WHERE state = 'new' AND open_parents = 0
