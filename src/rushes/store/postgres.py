@@ -3,12 +3,16 @@
 The planner is told to walk indexes: every statement here is meant to, and a plan that was
 cached while a table was tiny would otherwise scan it when it has grown. With that, one plan
 serves all parameters; left alone it plans a claim anew each time, which takes longer than
-the claim. Only reads, whose filters are optional, are planned for what they are given.
+the claim. Of a tiny table it may still walk a whole index, and go on to do so while a hundred
+thousand tasks come in: a connection forgets its plans after a transaction that took long. Only
+reads, whose filters are optional, are planned for what they are given.
 """
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Iterable, Sequence
+from contextlib import suppress
 from typing import Any, TypeVar
 
 import psycopg
@@ -36,6 +40,7 @@ Connection = psycopg.Connection[DictRow]
 CONNECT_SECONDS = 10
 CHANNEL = "rushes"
 ANNOUNCE = "SELECT set_config('synchronous_commit', 'off', TRUE), pg_notify(%s, %s)"
+SLOW = 0.05  # seconds; to plan anew what a transaction needs takes a tenth of it
 ONE_ACTIVE = "jobs_one_active"  # the index in 0001_engine.sql
 OPTIONS = " ".join(
     f"-c {setting}"
@@ -147,9 +152,14 @@ class PostgresDatabase:
     def _attempt(
         self, work: Callable[[Transaction], T], now: int | None, *, prepare: bool
     ) -> tuple[T, set[str]]:
-        with self._pool.connection() as connection, connection.transaction():
-            transaction = PostgresTransaction(connection, now, prepare=prepare)
-            result = work(transaction)
+        with self._pool.connection() as connection:
+            started = time.monotonic()
+            with connection.transaction():
+                transaction = PostgresTransaction(connection, now, prepare=prepare)
+                result = work(transaction)
+            if prepare and time.monotonic() - started > SLOW:
+                with suppress(psycopg.Error):  # it is committed
+                    connection.execute("DISCARD PLANS")
         return result, transaction.woken
 
     def _is_transient(self, error: Exception) -> bool:

@@ -77,6 +77,8 @@ SELECT e.parent_id, e.child_id FROM {rows:edges(parent_id bigint, child_id bigin
 -- READY -> RUNNING for up to :n tasks of one lane, in the order in which they are due.
 -- MATERIALIZED is a fence: without it the planner may run the LIMIT more than once and
 -- claim too many. PostgreSQL lets rivals pass each other's locked rows; SQLite has one writer.
+-- The guard is a range, so that the chosen are found by id: by an equality PostgreSQL would walk
+-- all of tasks_ready for them while it believes that it is small.
 WITH chosen AS MATERIALIZED (
     SELECT tasks.id
       FROM tasks
@@ -98,7 +100,7 @@ UPDATE tasks
        claimed_at = {now},
        progress_at = {now}
  WHERE id IN (SELECT id FROM chosen)
-   AND state = 'ready'
+   AND state BETWEEN 'ready' AND 'ready'
 RETURNING id, lease_epoch AS epoch, lease_owner AS owner, job_id, kind, step, item, attempt, max_attempts,
           lease_ms, params, checkpoint, due_at
 
