@@ -40,7 +40,7 @@ Connection = psycopg.Connection[DictRow]
 CONNECT_SECONDS = 10
 CHANNEL = "rushes"
 ANNOUNCE = "SELECT set_config('synchronous_commit', 'off', TRUE), pg_notify(%s, %s)"
-SLOW = 0.05  # seconds; to plan anew what a transaction needs takes a tenth of it
+SLOW = 0.1  # seconds; to plan anew what a transaction needs takes a twentieth of it
 ONE_ACTIVE = "jobs_one_active"  # the index in 0001_engine.sql
 OPTIONS = " ".join(
     f"-c {setting}"

@@ -13,7 +13,7 @@ from rushes.stages.registry import Stage
 from rushes.worker.executor import execute
 
 AHEAD_SECONDS = 0.1  # of work to have ready
-AHEAD_MOST = 2_000
+AHEAD_MOST = 4_000
 SHORTEST_LOOK = 0.05  # seconds; within less, two tasks that end together look like a rush
 
 Ended = Callable[["Lane", TaskContext, Outcome | None], None]

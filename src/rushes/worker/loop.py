@@ -36,7 +36,7 @@ log = logging.getLogger(__name__)
 
 FLUSH_COUNT = 100
 FLUSH_AGE = 0.005
-EXCHANGE_MOST = 500  # outcomes, so that a second exchange finds something to do meanwhile
+EXCHANGE_MOST = 1_000  # outcomes, so that a second exchange finds something to do meanwhile
 GARBAGE = 20_000  # objects made before Python looks for cycles; a batch has thousands, and none
 LONGEST = 60.0  # seconds without a look around
 STUCK = 5.0  # seconds that stages get to notice that they must stop now
