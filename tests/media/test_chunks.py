@@ -235,16 +235,26 @@ def test_first_chunk_gets_more_threads_and_the_same_init(folder, watch):
     """Somebody waits for it; a player must still go on to the next."""
     path, source = look_at(clip("fps30"), folder)
     made = plan(source, SHORT)
-    tools = Tools(watch=watch)
+    [rung, *_] = _piece(source, made, 0).rungs
+    sizes = ((1920, 1080), (1280, 720), (854, 480), (640, 360))
+    rungs = tuple(replace(rung, name=f"{h}p", width=w, height=h, level="4.0") for w, h in sizes)
+    pieces = [replace(_piece(source, made, number), rungs=rungs) for number in (0, 1)]
 
     first, second = (
-        hls.encode_chunk(path, _piece(source, made, number), folder=folder, tools=tools).renditions
-        for number in (0, 1)
+        hls.encode_chunk(path, piece, folder=folder, tools=Tools(watch=watch)).renditions
+        for piece in pieces
     )
 
-    commands = [output.command for output in watch.outputs]
-    assert [command[command.index("-threads:v") + 1] for command in commands] == ["2", "1"]
+    commands = [list(output.command) for output in watch.outputs]
+    assert [_after("-threads:v", words) for words in commands] == [
+        ["4", "2", "1", "1"],
+        ["2", "1", "1", "1"],
+    ]
     assert [one.init_sha256 for one in first] == [one.init_sha256 for one in second]
+
+
+def _after(option: str, words: list[str]) -> list[str]:
+    return [words[at + 1] for at, word in enumerate(words) if word == option]
 
 
 class Picky(X264):

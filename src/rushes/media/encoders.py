@@ -48,8 +48,8 @@ def threads(rung: Rung, *, urgent: bool = False) -> list[str]:
     each million pixels takes an eighth less CPU than x264's own choice. Somebody waits for what is
     `urgent`: with twice as many the first segment of a 1080p film is there after 7.2 s, not 7.7 s.
     """
-    usual = max(1, rung.width * rung.height // PIXELS_PER_THREAD)
-    return ["-threads:v", str(2 * usual if urgent else usual)]
+    per_thread = PIXELS_PER_THREAD // 2 if urgent else PIXELS_PER_THREAD
+    return ["-threads:v", str(max(1, round(rung.width * rung.height / per_thread)))]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
