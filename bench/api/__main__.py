@@ -25,6 +25,7 @@ import httpx
 
 from bench.api import crowd
 from bench.api.house import House, fill, opened
+from bench.progress import say
 from tests.postgres import PostgresServer
 
 HEAD = b"\x00\x00\x00\x18ftypisom\x00\x00\x02\x00isomiso2mdat"
@@ -46,12 +47,12 @@ def main() -> None:
         }
         (root / "long").mkdir()
         for name, url in history.items():
-            _say(f"writing {jobs:,} jobs ({name})")
+            say(f"writing {jobs:,} jobs ({name})")
             fill(url, jobs)
             with opened(root / "long", url) as house:
                 figures |= _of_history(name, house, clients)
     figures["list_p95_ms"] = max(figures["list_sqlite_p95_ms"], figures["list_postgres_p95_ms"])
-    _say("segments")
+    say("segments")
     figures["segment_ratio"] = _segments()
     _print(figures, jobs, clients)
 
@@ -132,10 +133,6 @@ def _print(figures: dict[str, float], jobs: int, clients: int) -> None:
         print(f"{name:28} {value:>10,}")
     print()
     print(json.dumps(figures))
-
-
-def _say(text: str) -> None:
-    print(text, file=sys.stderr)
 
 
 if __name__ == "__main__":

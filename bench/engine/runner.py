@@ -10,7 +10,6 @@ import json
 import os
 import signal
 import subprocess
-import sys
 import tempfile
 from collections import defaultdict
 from collections.abc import Iterator, Mapping
@@ -25,6 +24,7 @@ from bench.engine.options import Options
 from bench.engine.peers.base import ROOT
 from bench.engine.roster import Backend, System
 from bench.engine.servers import Server
+from bench.progress import say
 
 CALIBRATION_TASKS = 20_000
 CALIBRATION_LIMIT_S = 2.0
@@ -78,7 +78,7 @@ class Runner:
                     limit_s=min(self.options.limit_s, CALIBRATION_LIMIT_S),
                 )
                 rates[place] = max(rates[place], drain.tasks_per_s)
-                _say(f"calibration {system.name} x{workers} {setting}: {_short(drain)}")
+                say(f"calibration {system.name} x{workers} {setting}: {_short(drain)}")
         return system.candidates[rates.index(max(rates))]
 
     def _round(self, number: int, systems: list[System], measured: dict[str, Measured]) -> None:
@@ -93,12 +93,12 @@ class Runner:
                     limit_s=self.options.limit_s,
                 )
                 kept.drains[workers].append(drain)
-                _say(f"round {number} {system.name} x{workers}: {_short(drain)}")
+                say(f"round {number} {system.name} x{workers}: {_short(drain)}")
         for system in systems:
             kept = measured[system.name]
             latency = self._latency(system, kept.settings[1])
             kept.latencies.append(latency)
-            _say(f"round {number} {system.name}: p50 {latency.p50_ms:.2f} ms")
+            say(f"round {number} {system.name}: p50 {latency.p50_ms:.2f} ms")
 
     def _drain(
         self, system: System, setting: Setting, *, workers: int, tasks: int, limit_s: float
@@ -127,7 +127,7 @@ class Runner:
                 large_url=large_url,
             )
             growth = Growth(**self._measure(system, run))
-        _say(f"{system.name}: claim {growth.empty_p50_ms:.3f} -> {growth.full_p50_ms:.3f} ms")
+        say(f"{system.name}: claim {growth.empty_p50_ms:.3f} -> {growth.full_p50_ms:.3f} ms")
         return growth
 
     def _measure(self, system: System, run: Run) -> dict[str, Any]:
@@ -176,7 +176,3 @@ def _short(drain: Drain) -> str:
         f"{drain.tasks_per_s:,.0f}/s, {drain.cpu_us:.0f} us CPU{cut}, "
         f"machine {drain.idle_before:.0%} idle before"
     )
-
-
-def _say(text: str) -> None:
-    print(text, file=sys.stderr, flush=True)

@@ -24,6 +24,7 @@ from bench.engine.cpu import wait_until_idle
 from bench.media.cpu import spent
 from bench.media.film import cache_folder, lasting, look_at
 from bench.pipeline.command import Command
+from bench.progress import say
 from rushes.media import ffmpeg
 from rushes.media.ladder import rungs
 from rushes.media.plan import plan
@@ -52,10 +53,10 @@ def main() -> None:
     for number in range(1, rounds + 1):
         idle.append(wait_until_idle(wanted=0.95, patience_s=20))
         theirs.append(_measure(command.line(path)))
-        _say(f"round {number} {command.name}: {theirs[-1].wall_s:.1f} s")
+        say(f"round {number} {command.name}: {theirs[-1].wall_s:.1f} s")
         idle.append(wait_until_idle(wanted=0.95, patience_s=20))
         ours.append(_add(path))
-        _say(f"round {number} rushes add: {ours[-1].wall_s:.1f} s")
+        say(f"round {number} rushes add: {ours[-1].wall_s:.1f} s")
     _print(seconds, command, theirs, ours, min(idle))
 
 
@@ -90,10 +91,6 @@ def _add(path: Path) -> Run:
         assert process.returncode == 0, "rushes add failed"
         assert first_s is not None, "the film was never laid out"
         return Run(cpu_s=spent() - before, wall_s=time.monotonic() - start, first_s=first_s)
-
-
-def _say(text: str) -> None:
-    print(text, file=sys.stderr, flush=True)
 
 
 def _print(seconds: int, command: Command, theirs: list[Run], ours: list[Run], idle: float) -> None:

@@ -10,13 +10,13 @@ import json
 import os
 import platform
 import subprocess
-import sys
 import tempfile
 from contextlib import ExitStack, closing
 from pathlib import Path
 
 from bench.engine.environments import python_of
 from bench.engine.options import read_options
+from bench.progress import say
 from bench.search.corpus import SPANS_PER_VIDEO, Corpus, Question
 from bench.search.shelf import Shelf, Times
 from rushes.library.query import Mode
@@ -58,7 +58,7 @@ def main() -> None:
 def _of_database(name: str, shelf: Shelf, spans: int, asked: dict[Mode, list[Question]]) -> Figures:
     figures: Figures = {}
     for size, n in (("small", spans // 10), ("", spans)):
-        _say(f"{name}: writing {n:,} spans")
+        say(f"{name}: writing {n:,} spans")
         figures["spans_per_s"] = round(shelf.fill(n))
         shelf.settle()
         for mode in MODES:
@@ -74,7 +74,7 @@ def _of_database(name: str, shelf: Shelf, spans: int, asked: dict[Mode, list[Que
 def _of_tantivy(
     corpus: Corpus, spans: int, asked: dict[Mode, list[Question]], folder: Path
 ) -> Figures:
-    _say("tantivy")
+    say("tantivy")
     lines, home = folder / "lines.txt", folder / "tantivy"
     home.mkdir()
     with lines.open("w") as file:
@@ -113,10 +113,6 @@ def _print(columns: dict[str, Figures], spans: int) -> None:
         f"\nwords beside tantivy: {worst['words_p95_ms'] / columns['tantivy']['words_p95']:.1f} x"
     )
     print(json.dumps({**worst, "growth": max(one["growth"] for one in ours)}))
-
-
-def _say(text: str) -> None:
-    print(text, file=sys.stderr)
 
 
 if __name__ == "__main__":

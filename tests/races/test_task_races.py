@@ -103,7 +103,8 @@ def test_rival_passes_a_task_that_is_being_claimed_and_takes_the_next(world: Wor
 @on_postgres
 def test_exchange_that_waits_for_another_of_its_worker_has_only_its_commit_before_it(world: World):
     """So several exchanges of one worker hardly ever wait for each other."""
-    world.submit(), world.submit()
+    for _ in range(2):
+        world.submit()
     owner = world.worker()
     [claim] = world.claim(owner)
     written: set[str] = set()

@@ -86,8 +86,8 @@ def follow(tx: Transaction, engine: Engine, ended: Sequence[Row], journal: Journ
 def close(tx: Transaction, tallies: Tallies, journal: Journal) -> None:
     """Count final tasks off their jobs; the last one ends the job.
 
-    The last thing that a transaction does: until it commits, every worker that ends a task of
-    the same job waits for it.
+    Among the last things that a transaction does: until it commits, every worker that ends a
+    task of the same job waits for it.
     """
     if not tallies:
         return

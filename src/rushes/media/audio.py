@@ -107,7 +107,7 @@ def encode_audio(
             folder=place,
             reads=[path],
             duration_ms=int(duration * 1000),
-            limits=limits(duration, urgent=take.chunk.index == 0),
+            limits=limits(duration, urgent=take.chunk.is_urgent),
             watch=_Cutting(tools.watch, cutter),
             ffmpeg=tools.ffmpeg,
         )

@@ -51,11 +51,6 @@ class Piece:
     chunk: Chunk
     rungs: tuple[Rung, ...]
 
-    @property
-    def is_urgent(self) -> bool:
-        """Whether somebody may wait for it: the beginning of the film."""
-        return self.chunk.index == 0
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Failure:
@@ -135,10 +130,7 @@ def workplace(folder: Path) -> Iterator[Path]:
 
 
 def limits(duration: Fraction, *, urgent: bool = False) -> Limits:
-    """Return limits for work on that much film: generous, but finite.
-
-    Somebody may wait for what is `urgent`: the beginning of a film and of its sound.
-    """
+    """Return limits for work on that much film: generous, but finite."""
     wall_s = 900 + 20 * float(duration)
     return Limits(wall_s=wall_s, cpu_s=int(16 * wall_s), nice=URGENT_NICE if urgent else NICE)
 
@@ -163,7 +155,7 @@ def _encode_from(
             folder=place,
             reads=[path],
             duration_ms=int(duration * 1000),
-            limits=limits(duration, urgent=piece.is_urgent),
+            limits=limits(duration, urgent=piece.chunk.is_urgent),
             watch=tools.watch,
             ffmpeg=tools.ffmpeg,
         )
@@ -183,7 +175,7 @@ def _arguments(path: Path, piece: Piece, preroll: int, tools: Tools) -> list[str
             *("-map", f"[{rung.name}]", "-fps_mode", "passthrough"),
             *("-enc_time_base", filters.ratio(1 / piece.grid.fps)),
             *tools.encoder.options(rung, piece.grid),
-            *threads(rung, urgent=piece.is_urgent),
+            *threads(rung, urgent=piece.chunk.is_urgent),
             *("-video_track_timescale", str(piece.grid.timescale)),
             *(*MP4, f"{rung.name}.mp4"),
         ]

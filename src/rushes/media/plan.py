@@ -95,6 +95,11 @@ class Chunk:
         """The numbers of its segments."""
         return range(self.first_segment, self.first_segment + self.segments)
 
+    @property
+    def is_urgent(self) -> bool:
+        """Whether somebody may wait for it: the beginning of a film, or of its sound."""
+        return self.index == 0
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Plan:
